@@ -1,0 +1,180 @@
+// Whole-or-nothing files: write beside the target, then rename.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/file.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace chalkgrad {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const char* function, const fs::path& path, const std::string& why, const char* way_out) {
+    throw Error(fmt::format("{}: '{}' {}; {}", function, path.string(), why, way_out));
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+struct Descriptor {
+    int fd;
+    explicit Descriptor(int fd) : fd(fd) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() { close(); }
+
+    int close() { return fd < 0 || ::close(std::exchange(fd, -1)) == 0 ? 0 : errno; }
+};
+
+/// 0 or the errno of what failed.
+int write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno;
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return 0;
+}
+
+/// Signals that end the program wait until the temporaries are gone.
+struct SignalsHeldBack {
+    sigset_t before;
+    SignalsHeldBack() {
+        sigset_t ending;
+        sigemptyset(&ending);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+        pthread_sigmask(SIG_BLOCK, &ending, &before);
+    }
+    SignalsHeldBack(const SignalsHeldBack&) = delete;
+    SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+    ~SignalsHeldBack() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+};
+
+/// The finished text of one file under a name of its own, beside the target; gone unless it was put in place.
+class Temporary {
+public:
+    Temporary(const fs::path& path, std::string_view bytes) : target_(path) {
+        std::error_code ignored;
+        if (fs::is_symlink(path, ignored)) target_ = fs::weakly_canonical(path, ignored);
+        if (fs::is_directory(target_, ignored)) refuse("write_file", path, "is a folder", "name a file inside it");
+        if (!target_.has_filename()) refuse("write_file", path, "is no file name", "name a file");
+        const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+        if (!fs::is_directory(folder, ignored))
+            refuse("write_file", path, "lies in a folder that does not exist", "create it first or choose another");
+
+        // A short name of our own: the target's may already fill NAME_MAX.
+        static std::atomic<unsigned> counter{0};
+        Descriptor file(-1);
+        do {
+            name_ = folder / fmt::format(".chalkgrad-{}-{}", ::getpid(), counter++);
+            file.fd = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        } while (file.fd < 0 && errno == EEXIST);
+        if (file.fd < 0) {
+            name_.clear();
+            refuse("write_file", path, fmt::format("lies in a folder that cannot be written ({})", reason(errno)),
+                   "choose a folder you may write to");
+        }
+        struct stat old {};
+        int error = write_all(file.fd, bytes);
+        if (error == 0 && ::stat(target_.c_str(), &old) == 0 && ::fchmod(file.fd, old.st_mode & 0777) != 0) error = errno;
+        if (const int closing = file.close(); error == 0) error = closing;
+        if (error != 0) {
+            remove();
+            refuse("write_file", path, fmt::format("cannot be written ({})", reason(error)),
+                   "free some space or choose another folder");
+        }
+    }
+    Temporary(Temporary&& other) noexcept
+        : target_(std::move(other.target_)), name_(std::exchange(other.name_, fs::path())) {}
+    Temporary& operator=(Temporary&&) = delete;
+    ~Temporary() { remove(); }
+
+    void put_in_place() {
+        if (::rename(name_.c_str(), target_.c_str()) != 0)
+            refuse("write_file", target_, fmt::format("cannot be put in place ({})", reason(errno)),
+                   "choose another name or folder");
+        name_.clear();
+    }
+
+private:
+    void remove() {
+        if (!name_.empty()) ::unlink(name_.c_str());
+        name_.clear();
+    }
+
+    fs::path target_, name_;
+};
+
+/// A device or a pipe, such as /dev/stdout: to rename over it would destroy it.
+bool is_stream(const fs::path& path) {
+    std::error_code ignored;
+    const fs::file_status status = fs::status(path, ignored);
+    return fs::is_other(status);
+}
+
+void write_stream(const fs::path& path, std::string_view bytes) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    int error = file.fd < 0 ? errno : write_all(file.fd, bytes);
+    if (const int closing = file.close(); error == 0) error = closing;
+    if (error != 0)
+        refuse("write_file", path, fmt::format("cannot be written ({})", reason(error)), "choose another file");
+}
+
+} // namespace
+
+std::string read_file(const fs::path& path) {
+    const char* const way_out = "check the path and its permissions";
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.fd < 0) refuse("read_file", path, fmt::format("cannot be opened ({})", reason(errno)), way_out);
+    struct stat info {};
+    if (::fstat(file.fd, &info) == 0 && S_ISDIR(info.st_mode))
+        refuse("read_file", path, "is a folder", "name a file inside it");
+
+    // One byte more than its size, so that a file ends with the second read; a pipe has no size and grows as it comes.
+    std::string bytes(S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 65536, '\0');
+    std::size_t used = 0;
+    for (;;) {
+        if (used == bytes.size()) bytes.resize(2 * used);
+        const ssize_t n = ::read(file.fd, bytes.data() + used, bytes.size() - used);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) refuse("read_file", path, fmt::format("cannot be read ({})", reason(errno)), way_out);
+        if (n == 0) break;
+        used += static_cast<std::size_t>(n);
+    }
+    bytes.resize(used);
+    return bytes;
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+    if (is_stream(path)) return write_stream(path, bytes);
+    const SignalsHeldBack guard;
+    Temporary(path, bytes).put_in_place();
+}
+
+void FileSet::add(fs::path path, std::string bytes) {
+    for (const auto& [known, text] : files_)
+        if (known.lexically_normal() == path.lexically_normal())
+            refuse("write_file", path, "would be written twice in one run", "give the files different names");
+    files_.emplace_back(std::move(path), std::move(bytes));
+}
+
+void FileSet::publish() const {
+    const SignalsHeldBack guard;
+    std::vector<Temporary> temporaries;
+    temporaries.reserve(files_.size());
+    for (const auto& [path, bytes] : files_) {
+        if (is_stream(path)) refuse("write_file", path, "is a device or a pipe", "name an ordinary file");
+        temporaries.emplace_back(path, bytes);
+    }
+    for (Temporary& file : temporaries) file.put_in_place();
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,35 @@
+// Files that appear whole or not at all, and whole-file reading.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace chalkgrad {
+
+/// The bytes of a file or pipe. Throws Error when it is missing, a folder, or unreadable.
+std::string read_file(const std::filesystem::path& path);
+
+/// Writes `bytes` to `path`, replacing what was there: whole or not at all. They go to a temporary beside the target,
+/// which is then renamed; a link is followed, a device or pipe is written straight. Throws Error for a missing or
+/// unwritable folder, a folder in the file's place and a full disk, and then leaves everything as it was.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// Several files of one run that appear together: `add` collects, `publish` writes.
+class FileSet {
+public:
+    /// Throws Error when `path` was added before.
+    void add(std::filesystem::path path, std::string bytes);
+
+    /// Writes every file to a temporary beside its target and only then renames them, in the order of `add`. Throws
+    /// Error as write_file does; no temporary is left, and unless a rename itself fails no target has changed.
+    /// The calling thread holds back SIGINT, SIGTERM and SIGHUP meanwhile, so that Ctrl-C leaves nothing behind.
+    void publish() const;
+
+private:
+    std::vector<std::pair<std::filesystem::path, std::string>> files_;
+};
+
+} // namespace chalkgrad
