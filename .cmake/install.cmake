@@ -1,0 +1,15 @@
+# What an installed chalkgrad consists of, and its find_package file.
+include(CMakePackageConfigHelpers)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/chalkgrad)
+install(TARGETS chalkgrad EXPORT chalkgrad FILE_SET HEADERS)
+if(TARGET chalkgrad-program)
+    install(TARGETS chalkgrad-program)
+endif()
+install(EXPORT chalkgrad NAMESPACE chalkgrad:: DESTINATION ${package} FILE chalkgradTargets.cmake)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/chalkgradConfig.cmake.in chalkgradConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(chalkgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chalkgradConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/chalkgradConfigVersion.cmake
+        DESTINATION ${package})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,52 @@
+# Which files make which part: a new file in a folder is picked up without naming it anywhere.
+
+# The folders as <chalkgrad/...> in the build tree. Folders are linked, not files: an installed link would point here.
+function(chalkgrad_include_tree out)
+    set(root ${PROJECT_BINARY_DIR}/include)
+    file(MAKE_DIRECTORY ${root}/chalkgrad)
+    foreach(folder autograd ops nn experiments)
+        file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/chalkgrad/${folder} SYMBOLIC)
+    endforeach()
+    set(${out} ${root} PARENT_SCOPE)
+endfunction()
+
+function(chalkgrad_sources out)
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
+    list(TRANSFORM ARGN APPEND /*.cpp)
+    file(GLOB found CONFIGURE_DEPENDS ${ARGN})
+    set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+function(chalkgrad_headers out)
+    list(TRANSFORM ARGN PREPEND ${PROJECT_BINARY_DIR}/include/chalkgrad/)
+    list(TRANSFORM ARGN APPEND /*.hpp)
+    file(GLOB found CONFIGURE_DEPENDS ${ARGN})
+    set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Those of the files that define kernels. Asked again when one of them changes.
+function(chalkgrad_kernel_sources out)
+    set(kernels)
+    foreach(file IN LISTS ARGN)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+        file(STRINGS ${file} uses REGEX "^[ \t]*CHALKGRAD_KERNEL\\(" LIMIT_COUNT 1)
+        if(uses)
+            list(APPEND kernels ${file})
+        endif()
+    endforeach()
+    set(${out} ${kernels} PARENT_SCOPE)
+endfunction()
+
+# <chalkgrad/chalkgrad.hpp>: all of autograd and ops. Appended to the list of headers named by the argument.
+function(chalkgrad_convenience_headers list)
+    set(text "// Everything of chalkgrad's autograd and ops (generated).\n#pragma once\n\n#include <chalkgrad/autograd/array.hpp>\n")
+    foreach(header IN LISTS ${list})
+        cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+        if(header MATCHES "^chalkgrad/(autograd|ops)/" AND NOT header STREQUAL chalkgrad/autograd/array.hpp)
+            string(APPEND text "#include <${header}>\n")
+        endif()
+    endforeach()
+    set(all ${PROJECT_BINARY_DIR}/include/chalkgrad/chalkgrad.hpp)
+    file(CONFIGURE OUTPUT ${all} CONTENT "${text}" @ONLY)
+    set(${list} ${${list}} ${all} PARENT_SCOPE)
+endfunction()
