@@ -1,0 +1,74 @@
+// What graphs and plots share: formats, text fit for a label, and bytes that do not depend on the clock.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/experiments/picture.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace chalkgrad {
+namespace {
+
+/// The length of the well-formed UTF-8 sequence at the head of `s` (Unicode 15, table 3-7), or 0.
+std::size_t utf8_length(std::string_view s) {
+    const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<std::uint8_t>(s[i]) : std::uint8_t{0}; };
+    const auto tail = [&](std::size_t i, std::uint8_t low = 0x80, std::uint8_t high = 0xBF) {
+        return byte(i) >= low && byte(i) <= high;
+    };
+    const std::uint8_t head = byte(0);
+    if (head < 0x80) return 1;
+    if (head >= 0xC2 && head <= 0xDF) return tail(1) ? 2 : 0;
+    if (head >= 0xE0 && head <= 0xEF)
+        return tail(1, head == 0xE0 ? 0xA0 : 0x80, head == 0xED ? 0x9F : 0xBF) && tail(2) ? 3 : 0;
+    if (head >= 0xF0 && head <= 0xF4)
+        return tail(1, head == 0xF0 ? 0x90 : 0x80, head == 0xF4 ? 0x8F : 0xBF) && tail(2) && tail(3) ? 4 : 0;
+    return 0;
+}
+
+} // namespace
+
+void require_format(std::string_view function, std::string_view format, std::initializer_list<std::string_view> known) {
+    if (std::find(known.begin(), known.end(), format) == known.end())
+        throw Error(fmt::format("{}: unknown format '{}'; use one of {}", function, format, fmt::join(known, ", ")));
+}
+
+std::string one_line(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t n = utf8_length(text);
+        const bool control = static_cast<std::uint8_t>(text[0]) < 0x20 || text[0] == 0x7F;
+        if (n == 0)
+            out += "\uFFFD";
+        else if (control)
+            out += ' ';
+        else
+            out += text.substr(0, n);
+        text.remove_prefix(std::max<std::size_t>(n, 1));
+    }
+    return out;
+}
+
+std::string xml_text(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '&')
+            out += "&amp;";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else
+            out += c;
+    }
+    return out;
+}
+
+void remove_pdf_date(std::string& pdf) {
+    constexpr std::string_view mark = "/CreationDate (D:", day = "20000101000000";
+    for (std::size_t at = pdf.find(mark); at != std::string::npos; at = pdf.find(mark, at + 1))
+        if (at + mark.size() + day.size() <= pdf.size()) pdf.replace(at + mark.size(), day.size(), day);
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,118 @@
+// Pictures of graphs: libgvc in memory, under one lock, with everything it says turned into an Error.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/render.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <graphviz/gvc.h>
+
+namespace chalkgrad {
+namespace {
+
+// Graphviz is not thread-safe, not even with one context per thread.
+std::mutex graphviz;
+std::string said;
+
+/// Everything Graphviz says goes to `said` instead of standard error, as long as this lives.
+struct Listening {
+    agusererrf before;
+    Listening() : before(agseterrf([](char* text) { return said += text, 0; })) {
+        agseterr(AGWARN);
+        said.clear();
+    }
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+    ~Listening() { agseterrf(before); }
+};
+
+[[noreturn]] void refuse(std::string_view format, std::string_view what) {
+    std::string message = one_line(said);
+    while (!message.empty() && message.back() == ' ') message.pop_back();
+    throw Error(fmt::format("render_dot: {} ({}): {}", what, format, message));
+}
+
+using Graph = std::unique_ptr<Agraph_t, int (*)(Agraph_t*)>;
+
+struct FreeLayout {
+    GVC_t* context;
+    void operator()(Agraph_t* graph) const { gvFreeLayout(context, graph); }
+};
+
+/// The one graph of `text`, or null with the reason in `said`.
+Graph parse(const std::string& text) {
+    Graph graph(agmemread(text.c_str()), agclose);
+    // The scanner keeps what follows the graph for the next call: read it off, and take no second graph.
+    while (Agraph_t* const next = agmemread("")) {
+        agclose(next);
+        said = "it holds more than one graph";
+    }
+    if (graph == nullptr && said.empty()) said = "it holds no graph";
+    if (!said.empty()) graph.reset();
+    return graph;
+}
+
+/// A default that holds unless the graph declares the attribute itself.
+void set_default(Agraph_t* graph, int kind, const char* name, std::string_view value) {
+    if (agattr(graph, kind, const_cast<char*>(name), nullptr) == nullptr)
+        agattr(graph, kind, const_cast<char*>(name), std::string(value).data());
+}
+
+/// cairo draws at most 32767 pixels a side and says so on standard error: refuse first.
+void check_pixels(GVC_t* context, Agraph_t* graph) {
+    gvRender(context, graph, "dot", nullptr); // writes the layout into attributes: bb = x0,y0,x1,y1 in points
+    const char* const box = agget(graph, const_cast<char*>("bb"));
+    const char* const dpi = agget(graph, const_cast<char*>("dpi"));
+    double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+    if (box == nullptr || std::sscanf(box, "%lf,%lf,%lf,%lf", &x0, &y0, &x1, &y1) != 4) return;
+    const double pixels = std::max(x1 - x0, y1 - y0) / 72 * (dpi == nullptr ? 96 : std::atof(dpi));
+    if (pixels > 32000)
+        throw Error(fmt::format("render_dot: the graph would be {:.0f} pixels across, a png holds 32000; use svg or pdf",
+                                pixels));
+}
+
+} // namespace
+
+std::string render_dot(std::string_view dot, std::string_view format) {
+    require_format("render_dot", format, {"svg", "pdf", "png", "plain", "json", "dot"});
+    if (dot.find('\0') != std::string_view::npos)
+        throw Error("render_dot: the DOT text holds a NUL byte; escape or drop it in the label it comes from");
+    const std::string text(dot), name(format);
+
+    const std::scoped_lock lock(graphviz);
+    const Listening listening;
+    static GVC_t* const context = gvContext(); // lives as long as the program: it owns the loaded plugins
+
+    const Graph graph = parse(text);
+    if (graph == nullptr) refuse(format, "the DOT text was not understood");
+    for (const int kind : {AGRAPH, AGNODE, AGEDGE}) set_default(graph.get(), kind, "fontname", picture_fonts);
+    if (format == "png") set_default(graph.get(), AGRAPH, "dpi", "144");
+    // Above about a thousand nodes network simplex may take minutes; two rounds give nearly the same picture.
+    if (agnnodes(graph.get()) > 1000) {
+        set_default(graph.get(), AGRAPH, "nslimit", "2");
+        set_default(graph.get(), AGRAPH, "nslimit1", "2");
+    }
+
+    if (gvLayout(context, graph.get(), "dot") != 0)
+        refuse(format, "Graphviz cannot lay the graph out; is Debian's libgvc6 complete?");
+    const std::unique_ptr<Agraph_t, FreeLayout> layout(graph.get(), FreeLayout{context});
+    if (format == "png") check_pixels(context, graph.get());
+
+    char* bytes = nullptr;
+    unsigned size = 0;
+    const int failed = gvRenderData(context, graph.get(), name.c_str(), &bytes, &size);
+    const std::unique_ptr<char, void (*)(char*)> owner(bytes, [](char* data) { gvFreeRenderData(data); });
+    std::string picture(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : size);
+    if (failed != 0 || picture.empty())
+        refuse(format, "Graphviz has no plugin that writes this format; install Debian's libgvc6, or use dot or svg");
+    if (!said.empty()) refuse(format, "Graphviz complained about the graph");
+    if (format == "pdf") remove_pdf_date(picture);
+    return picture;
+}
+
+} // namespace chalkgrad
