@@ -1,0 +1,21 @@
+// JSON as other programs may rely on it: non-finite numbers are words, and text is always valid UTF-8.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace chalkgrad {
+
+struct Table;
+
+/// The number, or "nan", "inf", "-inf": JSON has no such numbers, and null would hide which it was.
+nlohmann::json json_number(double number);
+
+/// {"name", "columns": [..], "rows": [[..]]}
+nlohmann::json to_json(const Table& table);
+
+/// Indented text that ends with a line feed; bytes that are no UTF-8 become U+FFFD. Keys keep alphabetic order.
+std::string json_text(const nlohmann::json& json);
+
+} // namespace chalkgrad
