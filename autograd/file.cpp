@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -44,18 +44,14 @@ int write_all(int fd, std::string_view bytes) {
     return 0;
 }
 
-/// Signals that end the program wait until the temporaries are gone.
-struct SignalsHeldBack {
-    sigset_t before;
-    SignalsHeldBack() {
-        sigset_t ending;
-        sigemptyset(&ending);
-        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
-        pthread_sigmask(SIG_BLOCK, &ending, &before);
-    }
-    SignalsHeldBack(const SignalsHeldBack&) = delete;
-    SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
-    ~SignalsHeldBack() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+std::atomic<int> in_flight{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+struct InFlight {
+    InFlight() { ++in_flight; }
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
+    ~InFlight() { --in_flight; }
 };
 
 /// The finished text of one file under a name of its own, beside the target; gone unless it was put in place.
@@ -113,6 +109,32 @@ private:
     fs::path target_, name_;
 };
 
+/// Folders made for this run, which go again unless they are kept.
+class NewFolders {
+public:
+    NewFolders() = default;
+    NewFolders(const NewFolders&) = delete;
+    NewFolders& operator=(const NewFolders&) = delete;
+    ~NewFolders() {
+        for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
+    }
+
+    void make(const fs::path& folder) {
+        std::error_code error;
+        if (folder.empty() || fs::exists(folder, error)) return; // what is no folder is refused by the file in it
+        make(folder.parent_path());
+        if (fs::create_directory(folder, error))
+            made_.push_back(folder);
+        else if (error)
+            refuse("write_file", folder, fmt::format("cannot be made a folder ({})", error.message()),
+                   "choose a folder you may write to");
+    }
+    void keep() { made_.clear(); }
+
+private:
+    std::vector<fs::path> made_;
+};
+
 /// A device or a pipe, such as /dev/stdout: to rename over it would destroy it.
 bool is_stream(const fs::path& path) {
     std::error_code ignored;
@@ -155,8 +177,25 @@ std::string read_file(const fs::path& path) {
 
 void write_file(const fs::path& path, std::string_view bytes) {
     if (is_stream(path)) return write_stream(path, bytes);
-    const SignalsHeldBack guard;
+    const InFlight mark;
     Temporary(path, bytes).put_in_place();
+}
+
+void check_output_folder(std::string_view function, const fs::path& folder) {
+    const auto refuse_folder = [&](const std::string& why) {
+        throw Error(fmt::format("{}: '{}' {}; choose a folder you may write to", function, folder.string(), why));
+    };
+    if (folder.empty()) refuse_folder("is no folder name");
+    std::error_code error;
+    fs::path nearest = fs::absolute(folder, error).lexically_normal();
+    while (nearest.has_relative_path() && fs::symlink_status(nearest, error).type() == fs::file_type::not_found)
+        nearest = nearest.parent_path();
+    if (!fs::is_directory(nearest, error)) {
+        const bool itself = fs::exists(folder, error);
+        refuse_folder(itself ? "is a file, not a folder" : fmt::format("cannot be made: '{}' is no folder", nearest.string()));
+    }
+    if (::access(nearest.c_str(), W_OK | X_OK) != 0)
+        refuse_folder(fmt::format("cannot be written: no permission in '{}'", nearest.string()));
 }
 
 void FileSet::add(fs::path path, std::string bytes) {
@@ -167,14 +206,19 @@ void FileSet::add(fs::path path, std::string bytes) {
 }
 
 void FileSet::publish() const {
-    const SignalsHeldBack guard;
+    const InFlight mark;
+    NewFolders folders;
     std::vector<Temporary> temporaries;
     temporaries.reserve(files_.size());
     for (const auto& [path, bytes] : files_) {
         if (is_stream(path)) refuse("write_file", path, "is a device or a pipe", "name an ordinary file");
+        folders.make(path.parent_path());
         temporaries.emplace_back(path, bytes);
     }
     for (Temporary& file : temporaries) file.put_in_place();
+    folders.keep();
 }
+
+bool files_in_flight() noexcept { return in_flight.load() != 0; }
 
 } // namespace chalkgrad

@@ -17,19 +17,27 @@ std::string read_file(const std::filesystem::path& path);
 /// unwritable folder, a folder in the file's place and a full disk, and then leaves everything as it was.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Throws Error unless `folder` is one that may be written, or can be made. For a check before long work whose results
+/// go there; `function` begins the message.
+void check_output_folder(std::string_view function, const std::filesystem::path& folder);
+
 /// Several files of one run that appear together: `add` collects, `publish` writes.
 class FileSet {
 public:
     /// Throws Error when `path` was added before.
     void add(std::filesystem::path path, std::string bytes);
 
-    /// Writes every file to a temporary beside its target and only then renames them, in the order of `add`. Throws
-    /// Error as write_file does; no temporary is left, and unless a rename itself fails no target has changed.
-    /// The calling thread holds back SIGINT, SIGTERM and SIGHUP meanwhile, so that Ctrl-C leaves nothing behind.
+    /// Makes missing folders, writes every file to a temporary beside its target and only then renames them, in the
+    /// order of `add`. Throws Error as write_file does; then no temporary and no new folder is left, and unless a rename
+    /// itself failed no target has changed.
     void publish() const;
 
 private:
     std::vector<std::pair<std::filesystem::path, std::string>> files_;
 };
+
+/// Whether some thread is between the first byte of a temporary and its rename. A program that wants to leave nothing
+/// behind when it is interrupted asks this in its signal handler, and waits; async-signal-safe.
+bool files_in_flight() noexcept;
 
 } // namespace chalkgrad
