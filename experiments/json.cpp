@@ -1,6 +1,6 @@
 // JSON as other programs may rely on it.
 #include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/table.hpp>
+#include <chalkgrad/experiments/plot.hpp>
 
 #include <cmath>
 
@@ -31,6 +31,34 @@ json to_json(const Table& table) {
         rows.push_back(std::move(row));
     }
     return {{"name", table.name}, {"columns", table.columns}, {"rows", std::move(rows)}};
+}
+
+namespace {
+
+json json_numbers(const double* numbers, std::size_t n) {
+    json list = json::array();
+    for (std::size_t i = 0; i < n; ++i) list.push_back(json_number(numbers[i]));
+    return list;
+}
+
+} // namespace
+
+json to_json(const Plot& plot) {
+    json series = json::array();
+    for (const Series& each : plot.series)
+        series.push_back({{"name", each.name},
+                          {"x", json_numbers(each.x.data(), each.x.size())},
+                          {"y", json_numbers(each.y.data(), each.y.size())}});
+    const auto axis = [](const Axis& of) { return json{{"label", of.label}, {"log", of.log}}; };
+    return {{"name", plot.name}, {"title", plot.title}, {"x", axis(plot.x)}, {"y", axis(plot.y)}, {"series", std::move(series)}};
+}
+
+json to_json(const HeatMap& map) {
+    json rows = json::array();
+    for (std::size_t i = 0; i + map.columns <= map.values.size() && map.columns > 0; i += map.columns)
+        rows.push_back(json_numbers(map.values.data() + i, map.columns));
+    return {{"name", map.name},       {"title", map.title},       {"x", map.x_label},
+            {"y", map.y_label},       {"value", map.value_label}, {"rows", std::move(rows)}};
 }
 
 std::string json_text(const json& document) {

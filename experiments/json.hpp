@@ -7,6 +7,8 @@
 
 namespace chalkgrad {
 
+struct HeatMap;
+struct Plot;
 struct Table;
 
 /// The number, or "nan", "inf", "-inf": JSON has no such numbers, and null would hide which it was.
@@ -14,6 +16,12 @@ nlohmann::json json_number(double number);
 
 /// {"name", "columns": [..], "rows": [[..]]}
 nlohmann::json to_json(const Table& table);
+
+/// {"name", "title", "x": {"label", "log"}, "y": .., "series": [{"name", "x": [..], "y": [..]}]}
+nlohmann::json to_json(const Plot& plot);
+
+/// {"name", "title", "x", "y", "value", "rows": [[..]]}: the labels, then the matrix
+nlohmann::json to_json(const HeatMap& map);
 
 /// Indented text that ends with a line feed; bytes that are no UTF-8 become U+FFFD. Keys keep alphabetic order.
 std::string json_text(const nlohmann::json& json);

@@ -1,0 +1,82 @@
+// Choosing and running experiments.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/autograd/suggest.hpp>
+#include <chalkgrad/experiments/experiment.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace chalkgrad {
+
+std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& catalogue, const std::vector<std::string>& names) {
+    std::vector<const Experiment*> chosen;
+    for (const std::string& name : names) {
+        const auto found = std::find_if(catalogue.begin(), catalogue.end(), [&](const Experiment& e) { return e.name == name; });
+        if (found == catalogue.end()) {
+            std::vector<std::string> known;
+            for (const Experiment& experiment : catalogue) known.push_back(experiment.name);
+            throw Error(fmt::format("run: there is no experiment '{}'{}; 'chalkgrad list experiments' shows them all", name,
+                                    did_you_mean(name, known)));
+        }
+        if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
+    }
+    return chosen;
+}
+
+std::vector<const Experiment*> experiments_of_section(const std::vector<Experiment>& catalogue, std::string_view section) {
+    std::vector<const Experiment*> chosen;
+    std::vector<std::string> known;
+    for (const Experiment& experiment : catalogue) {
+        const std::string& own = experiment.section;
+        if (own == section || (!section.empty() && own.starts_with(fmt::format("{}.", section)))) chosen.push_back(&experiment);
+        if (std::find(known.begin(), known.end(), own) == known.end()) known.push_back(own);
+    }
+    if (chosen.empty())
+        throw Error(fmt::format("run: no experiment belongs to section '{}'; those with some are {}", section,
+                                fmt::join(known, ", ")));
+    return chosen;
+}
+
+std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
+                                      const std::filesystem::path& folder,
+                                      const std::function<void(const Experiment&)>& on_start) {
+    using clock = std::chrono::steady_clock;
+    if (!folder.empty()) check_output_folder("run", folder);
+    std::vector<Finished> finished;
+    FileSet files;
+    for (const Experiment* const experiment : chosen) {
+        if (on_start) on_start(*experiment);
+        Finished& result = finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value()), 0, {}});
+        const clock::time_point start = clock::now();
+        experiment->run(result.report, options);
+        result.seconds = std::chrono::duration<double>(clock::now() - start).count();
+        if (folder.empty()) continue;
+        for (Report::File& file : result.report.files()) {
+            result.files.push_back(folder / file.name);
+            files.add(result.files.back(), std::move(file.bytes));
+        }
+    }
+    files.publish();
+    return finished;
+}
+
+nlohmann::json to_json(const std::vector<Finished>& finished) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Finished& each : finished) {
+        nlohmann::json one = each.report.to_json();
+        one["section"] = each.experiment.section;
+        one["question"] = each.experiment.question;
+        one["seconds"] = each.seconds;
+        one["files"] = nlohmann::json::array();
+        for (const std::filesystem::path& file : each.files) one["files"].push_back(file.string());
+        all.push_back(std::move(one));
+    }
+    return {{"experiments", std::move(all)}};
+}
+
+} // namespace chalkgrad

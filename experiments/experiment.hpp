@@ -1,0 +1,59 @@
+// An experiment: a question of the course or of a paper, and the run that answers it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <chalkgrad/experiments/report.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+namespace chalkgrad {
+
+struct ExperimentOptions {
+    /// Absent: every experiment draws from the seed its expected numbers were made with.
+    std::optional<std::uint64_t> seed;
+
+    std::uint64_t seed_or(std::uint64_t reference) const { return seed.value_or(reference); }
+};
+
+struct Experiment {
+    std::string name;     ///< a word, also the head of its files' names
+    std::string section;  ///< of the course, "6"
+    std::string question; ///< one line
+    std::function<void(Report&, const ExperimentOptions&)> run;
+};
+
+/// Every experiment, in the order of the course. A new one adds one line to catalog.cpp.
+const std::vector<Experiment>& experiments();
+
+/// Those of `catalogue` named in `names`, in that order and each once. Throws Error for a name that is none, with those
+/// close to it.
+std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& catalogue,
+                                                 const std::vector<std::string>& names);
+
+/// Those of a course section; "6" takes in "6.2". Throws Error when there are none, with the sections that have some.
+std::vector<const Experiment*> experiments_of_section(const std::vector<Experiment>& catalogue, std::string_view section);
+
+struct Finished {
+    Experiment experiment;
+    Report report;
+    double seconds = 0;                       ///< of the run, without drawing
+    std::vector<std::filesystem::path> files; ///< as written
+};
+
+/// Runs the experiments one after the other and writes all their files into `folder` at the end: all of them or none,
+/// replacing those of an earlier run and leaving others alone. An empty `folder` draws and writes nothing. `on_start`
+/// hears of each experiment before it runs. Throws what an experiment throws, and Error when files cannot be written.
+std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
+                                      const std::filesystem::path& folder,
+                                      const std::function<void(const Experiment&)>& on_start = {});
+
+/// {"experiments": [..]}, the document of `chalkgrad run --json`.
+nlohmann::json to_json(const std::vector<Finished>& finished);
+
+} // namespace chalkgrad

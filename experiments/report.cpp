@@ -1,0 +1,142 @@
+// What an experiment found, as JSON and as files.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/experiments/render.hpp>
+#include <chalkgrad/experiments/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace chalkgrad {
+namespace {
+
+using nlohmann::json;
+
+bool within(double value, double expected, Tolerance tolerance) {
+    if (value == expected || (std::isnan(value) && std::isnan(expected))) return true;
+    if (!std::isfinite(value) || !std::isfinite(expected)) return false;
+    return std::abs(value - expected) <= tolerance.bound * (tolerance.is_relative ? std::abs(expected) : 1);
+}
+
+bool is_file_name(std::string_view name) {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    };
+    return !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), fits);
+}
+
+} // namespace
+
+Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(experiment)), own_seed_(own_seed) {
+    if (!is_file_name(experiment_))
+        throw Error(fmt::format("Report: '{}' cannot name files; use letters, digits, '_', '-' and '.'", experiment_));
+}
+
+void Report::claim_name(const std::string& name) {
+    if (!is_file_name(name))
+        throw Error(fmt::format("{}: '{}' cannot name a file; use letters, digits, '_', '-' and '.'", experiment_, name));
+    if (std::find(names_.begin(), names_.end(), name) != names_.end())
+        throw Error(fmt::format("{}: two findings are named '{}'; their files need different names", experiment_, name));
+    names_.push_back(name);
+}
+
+void Report::number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
+    const bool holds = within(value, expected, tolerance);
+    numbers_.push_back({std::move(name), value, expected, tolerance, std::move(source), holds});
+}
+
+void Report::seeded_number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
+    if (!own_seed_) return number(std::move(name), value, expected, tolerance, std::move(source));
+    measured(std::move(name), value, fmt::format("{} with its own seed ({})", expected, source));
+}
+
+void Report::measured(std::string name, double value, std::string claim) {
+    measured_.push_back({std::move(name), value, std::move(claim)});
+}
+
+void Report::not_reproduced(std::string name, std::string why) {
+    not_reproduced_.push_back({std::move(name), std::move(why)});
+}
+
+void Report::table(Table table) {
+    claim_name(table.name);
+    tables_.push_back(std::move(table));
+}
+
+void Report::plot(Plot plot) {
+    claim_name(plot.name);
+    plots_.push_back(std::move(plot));
+}
+
+void Report::heat_map(HeatMap map) {
+    claim_name(map.name);
+    maps_.push_back(std::move(map));
+}
+
+void Report::graph(std::string name, std::string dot) {
+    claim_name(name);
+    graphs_.push_back({std::move(name), std::move(dot)});
+}
+
+bool Report::holds() const {
+    return std::all_of(numbers_.begin(), numbers_.end(), [](const Number& number) { return number.holds; });
+}
+
+json Report::to_json() const {
+    json numbers = json::array(), measured = json::array(), not_reproduced = json::array();
+    for (const Number& number : numbers_)
+        numbers.push_back({{"name", number.name},
+                           {"value", json_number(number.value)},
+                           {"expected", json_number(number.expected)},
+                           {"tolerance", json_number(number.tolerance.bound)},
+                           {"tolerance_kind", number.tolerance.is_relative ? "relative" : "absolute"},
+                           {"source", number.source},
+                           {"verdict", number.holds ? "pass" : "fail"}});
+    for (const Measured& each : measured_)
+        measured.push_back({{"name", each.name}, {"value", json_number(each.value)}, {"claim", each.claim}});
+    for (const NotReproduced& each : not_reproduced_) not_reproduced.push_back({{"name", each.name}, {"why", each.why}});
+    return {{"name", experiment_},
+            {"numbers", std::move(numbers)},
+            {"measured", std::move(measured)},
+            {"not_reproduced", std::move(not_reproduced)}};
+}
+
+std::vector<Report::File> Report::files() const {
+    std::vector<File> files;
+    const auto add = [&](const std::string& name, std::string_view extension, std::string bytes) {
+        files.push_back({fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), std::move(bytes)});
+    };
+    const auto add_picture = [&](const auto& picture) {
+        add(picture.name, "csv", to_csv(to_table(picture)));
+        add(picture.name, "json", json_text(chalkgrad::to_json(picture)));
+        for (const char* const format : {"svg", "pdf", "png"}) add(picture.name, format, render(picture, format));
+    };
+
+    Table numbers{"", {"name", "value", "expected", "tolerance", "tolerance_kind", "source", "verdict"}, {}};
+    for (const Number& number : numbers_)
+        numbers.rows.push_back({number.name, number.value, number.expected, number.tolerance.bound,
+                                number.tolerance.is_relative ? "relative" : "absolute", number.source,
+                                number.holds ? "pass" : "fail"});
+    for (const Measured& each : measured_) numbers.rows.push_back({each.name, each.value, "", "", "", each.claim, "measured"});
+    for (const NotReproduced& each : not_reproduced_)
+        numbers.rows.push_back({each.name, "", "", "", "", each.why, "not reproduced"});
+    add("", "json", json_text(to_json()));
+    add("", "csv", to_csv(numbers));
+
+    for (const Table& table : tables_) {
+        add(table.name, "csv", to_csv(table));
+        add(table.name, "json", json_text(chalkgrad::to_json(table)));
+    }
+    for (const Plot& plot : plots_) add_picture(plot);
+    for (const HeatMap& map : maps_) add_picture(map);
+    for (const Graph& graph : graphs_) {
+        add(graph.name, "dot", graph.dot);
+        for (const char* const format : {"svg", "pdf", "png"}) add(graph.name, format, render_dot(graph.dot, format));
+    }
+    return files;
+}
+
+} // namespace chalkgrad
