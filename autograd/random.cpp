@@ -2,6 +2,7 @@
 // bits.
 #include <chalkgrad/autograd/random.hpp>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -186,6 +187,14 @@ template void Generator::fill_integers(int128, int128, std::span<std::uint32_t>,
 template void Generator::fill_integers(int128, int128, std::span<std::int64_t>, Endpoint);
 template void Generator::fill_integers(int128, int128, std::span<std::uint64_t>, Endpoint);
 
-std::size_t Generator::index_up_to(std::size_t last) { return last == 0 ? 0 : up_to(last, bits_); }
+// A shuffle draws its places in NumPy's older way: as many bits as `last` has, again while they exceed it.
+std::size_t Generator::index_up_to(std::size_t last) {
+    const std::uint64_t mask = ~std::uint64_t{0} >> std::countl_zero(std::uint64_t{last});
+    const bool narrow = last <= std::numeric_limits<std::uint32_t>::max();
+    for (;;) {
+        const std::uint64_t draw = (narrow ? bits_.next32() : bits_.next64()) & mask;
+        if (draw <= last) return draw;
+    }
+}
 
 }  // namespace chalkgrad

@@ -137,6 +137,7 @@ private:
         fill(std::span<T>(x.data(), x.size()));
         return x;
     }
+    /// Uniform in 0 … last, last > 0.
     std::size_t index_up_to(std::size_t last);
 
     Pcg64 bits_;
