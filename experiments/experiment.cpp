@@ -3,6 +3,7 @@
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/experiments/page.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -43,10 +44,10 @@ std::vector<const Experiment*> experiments_of_section(const std::vector<Experime
 }
 
 std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
-                                      const std::filesystem::path& folder,
-                                      const std::function<void(const Experiment&)>& on_start) {
+                                      const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start) {
     using clock = std::chrono::steady_clock;
-    if (!folder.empty()) check_output_folder("run", folder);
+    const bool writes = !folder.path.empty();
+    if (writes) check_output_folder("run", folder.path);
     std::vector<Finished> finished;
     FileSet files;
     for (const Experiment* const experiment : chosen) {
@@ -55,12 +56,13 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
         const clock::time_point start = clock::now();
         experiment->run(result.report, options);
         result.seconds = std::chrono::duration<double>(clock::now() - start).count();
-        if (folder.empty()) continue;
+        if (!writes) continue;
         for (Report::File& file : result.report.files()) {
-            result.files.push_back(folder / file.name);
+            result.files.push_back(folder.path / file.name);
             files.add(result.files.back(), std::move(file.bytes));
         }
     }
+    if (writes && folder.with_index) files.add(folder.path / "index.html", report_page(finished));
     files.publish();
     return finished;
 }

@@ -46,12 +46,17 @@ struct Finished {
     std::vector<std::filesystem::path> files; ///< as written
 };
 
-/// Runs the experiments one after the other and writes all their files into `folder` at the end: all of them or none,
-/// replacing those of an earlier run and leaving others alone. An empty `folder` draws and writes nothing. `on_start`
-/// hears of each experiment before it runs. Throws what an experiment throws, and Error when files cannot be written.
+/// Where a run's files go. An empty path: nothing is drawn or written.
+struct OutputFolder {
+    std::filesystem::path path;
+    bool with_index = false; ///< also index.html, the report over all of them
+};
+
+/// Runs the experiments one after the other and writes all their files at the end: all of them or none, replacing those
+/// of an earlier run and leaving others alone. `on_start` hears of each experiment before it runs. Throws what an
+/// experiment throws, and Error when files cannot be written.
 std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
-                                      const std::filesystem::path& folder,
-                                      const std::function<void(const Experiment&)>& on_start = {});
+                                      const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start = {});
 
 /// {"experiments": [..]}, the document of `chalkgrad run --json`.
 nlohmann::json to_json(const std::vector<Finished>& finished);

@@ -44,11 +44,42 @@ struct FreeLayout {
     void operator()(Agraph_t* graph) const { gvFreeLayout(context, graph); }
 };
 
+/// What of the text Graphviz has not read yet.
+struct Unread {
+    std::string_view text;
+    static int read(void* channel, char* buffer, int size) {
+        std::string_view& text = static_cast<Unread*>(channel)->text;
+        const std::size_t n = text.copy(buffer, static_cast<std::size_t>(size));
+        text.remove_prefix(n);
+        return static_cast<int>(n);
+    }
+};
+
+// Graphviz numbers unnamed parts through the life of the process and writes the numbers into pictures: count for each
+// drawing anew.
+IDTYPE unnamed;
+
+long map_id(void* state, int kind, char* name, IDTYPE* id, int create) {
+    if (name != nullptr) return AgIdDisc.map(state, kind, name, id, create);
+    *id = unnamed;
+    unnamed += 2; // odd, as addresses of names are even
+    return 1;
+}
+
 /// The one graph of `text`, or null with the reason in `said`.
-Graph parse(const std::string& text) {
-    Graph graph(agmemread(text.c_str()), agclose);
+Graph parse(std::string_view text) {
+    static Agiddisc_t ids = AgIdDisc;
+    static Agiodisc_t input = AgIoDisc;
+    static Agdisc_t services{&AgMemDisc, &ids, &input};
+    ids.map = map_id;
+    input.afread = Unread::read;
+    unnamed = 1;
+    agreadline(1);
+
+    Unread unread{text};
+    Graph graph(agread(&unread, &services), agclose);
     // The scanner keeps what follows the graph for the next call: read it off, and take no second graph.
-    while (Agraph_t* const next = agmemread("")) {
+    while (Agraph_t* const next = agread(&unread, &services)) {
         agclose(next);
         said = "it holds more than one graph";
     }
@@ -82,13 +113,13 @@ std::string render_dot(std::string_view dot, std::string_view format) {
     require_format("render_dot", format, {"svg", "pdf", "png", "plain", "json", "dot"});
     if (dot.find('\0') != std::string_view::npos)
         throw Error("render_dot: the DOT text holds a NUL byte; escape or drop it in the label it comes from");
-    const std::string text(dot), name(format);
+    const std::string name(format);
 
     const std::scoped_lock lock(graphviz);
     const Listening listening;
     static GVC_t* const context = gvContext(); // lives as long as the program: it owns the loaded plugins
 
-    const Graph graph = parse(text);
+    const Graph graph = parse(dot);
     if (graph == nullptr) refuse(format, "the DOT text was not understood");
     for (const int kind : {AGRAPH, AGNODE, AGEDGE}) set_default(graph.get(), kind, "fontname", picture_fonts);
     if (format == "png") set_default(graph.get(), AGRAPH, "dpi", "144");

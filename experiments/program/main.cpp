@@ -1,0 +1,170 @@
+// The chalkgrad program: reads the command line, calls one function per command, and turns errors into one line and 2.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/autograd/suggest.hpp>
+#include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/program/rng.hpp>
+#include <chalkgrad/experiments/program/run.hpp>
+#include <chalkgrad/experiments/program/terminal.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace chalkgrad;
+
+namespace {
+
+// ---- commands: each adds its options, and says what to call with them
+
+/// The call that the command line asks for; it returns the exit status.
+using Call = std::function<int()>;
+
+/// A command whose options live as long as the program; `call` is set when the command is given.
+template <class Options>
+std::pair<CLI::App*, Options*> add_command(CLI::App& app, Call& call, const char* name, const char* purpose,
+                                           int (*run)(const Options&), const char* examples) {
+    CLI::App* const command = app.add_subcommand(name, purpose);
+    const auto options = std::make_shared<Options>();
+    command->footer(std::string("Examples:\n") + examples);
+    command->callback([&call, options, run] { call = [options, run] { return run(*options); }; });
+    return {command, options.get()};
+}
+
+/// A whole number of 64 bits; CLI11's own conversion lets signs wrap.
+void add_seed(CLI::App* command, std::optional<std::uint64_t>& seed, const char* purpose) {
+    command
+        ->add_option_function<std::string>(
+            "--seed",
+            [&seed](const std::string& text) {
+                std::uint64_t number = 0;
+                const char* const end = text.data() + text.size();
+                const auto [stop, error] = std::from_chars(text.data(), end, number);
+                if (error != std::errc() || stop != end)
+                    throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 18446744073709551615", text));
+                seed = number;
+            },
+            purpose)
+        ->type_name("N");
+}
+
+void add_run(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<RunOptions>(
+        app, call, "run", "Run experiments: their numbers and verdicts, tables, plots and graphs", run_experiments,
+        "  chalkgrad run forward_scale                  the numbers, on the terminal\n"
+        "  chalkgrad run forward_scale --out report     also CSV, JSON, SVG, PDF and PNG files in report/\n"
+        "  chalkgrad run --section 6 --json             one JSON document\n"
+        "  chalkgrad run --all --out report             everything, with report/index.html\n"
+        "Exit status: 0 when every number holds, 1 when one fails, 2 when the call is wrong.");
+    command->add_option("EXPERIMENT", options->names, "Names of experiments ('chalkgrad list experiments' shows them)");
+    command->add_option("--section", options->section, "Those of one section of the course")->type_name("N");
+    command->add_flag("--all", options->all, "Every experiment");
+    command->add_option("--out", options->out, "Folder for the files; its other files are left alone")->type_name("DIR");
+    add_seed(command, options->seed, "Draw from this seed; numbers that depend on the reference seed are then not judged");
+    command->add_flag("--json", options->json, "One JSON document on standard output");
+}
+
+void add_rng(CLI::App& app, Call& call) {
+    const auto [command, options] =
+        add_command<RngOptions>(app, call, "rng", "Draw from the stream of NumPy's default_rng and write a .npy file", run_rng,
+                                "  chalkgrad rng --seed 5 standard_normal --shape 3,5 --out x.npy\n"
+                                "  chalkgrad rng --seed 8 uniform --low -4 --high 4 --shape 3,8 --out u.npy\n"
+                                "  chalkgrad rng --seed-words 1,2,3 integers --low 0 --high 10 --shape 100 --out k.npy");
+    command->add_option("KIND", options->kind, "standard_normal, normal, uniform, random, integers or raw")->required();
+    command->add_option("PARAMETER", options->parameters, "In NumPy's order: normal loc scale, uniform low high, integers low high");
+    command->add_option("--seed", options->seed, "As in default_rng(N), of any size")->type_name("N");
+    command->add_option("--seed-words", options->seed_words, "As in default_rng([A, B, ...])")->type_name("A,B,...")->delimiter(',');
+    command->add_option("--loc", options->loc, "normal: the mean, 0")->type_name("X");
+    command->add_option("--scale", options->scale, "normal: the standard deviation, 1")->type_name("X");
+    command->add_option("--low", options->low, "uniform, integers: the lower bound, 0")->type_name("X");
+    command->add_option("--high", options->high, "uniform, integers: the upper bound, itself not drawn")->type_name("X");
+    command->add_flag("--endpoint", options->endpoint, "integers: the upper bound may be drawn");
+    command->add_option("--shape", options->shape, "The array's shape; without it one number, a 0-d file")->type_name("N,...");
+    command->add_option("--dtype", options->dtype, "NumPy's name of the element type")->type_name("TYPE");
+    command->add_option("--out", options->out, "The file to write")->type_name("FILE.npy")->required();
+}
+
+// ---- the way out
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Ends the program, but not between the first byte of a file and its rename: then after the command.
+extern "C" void on_signal(int signal) {
+    if (files_in_flight()) {
+        interrupted = signal;
+        return;
+    }
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+/// One line on standard error; 2.
+int refuse(std::string_view message) {
+    fmt::print(stderr, "{} {}\n", painted("chalkgrad:", Colour::red, stderr), one_line(message));
+    return 2;
+}
+
+/// A word in the place of a command that is none: CLI11 would call it an unexpected argument.
+void check_command(const CLI::App& app, int argc, char** argv) {
+    std::vector<std::string> names;
+    for (const CLI::App* const command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (argc < 2) throw Error(fmt::format("give a command: {}; 'chalkgrad --help' says what they do", fmt::join(names, ", ")));
+    const std::string word = argv[1];
+    if (word.empty() || word[0] == '-' || std::find(names.begin(), names.end(), word) != names.end()) return;
+    throw Error(fmt::format("there is no command '{}'{}; 'chalkgrad --help' shows them all", word, did_you_mean(word, names)));
+}
+
+int run(int argc, char** argv) {
+    CLI::App app("Differentiation by hand on a tape: run the course's experiments, check derivatives, draw blocks", "chalkgrad");
+    app.set_version_flag("--version", "chalkgrad " CHALKGRAD_VERSION);
+    app.require_subcommand(1);
+    app.footer("'chalkgrad COMMAND --help' shows a command's options and examples.");
+    Call call;
+    add_run(app, call);
+    add_rng(app, call);
+
+    check_command(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& asked) { // --help, --version
+        return app.exit(asked);
+    } catch (const CLI::ParseError& wrong) {
+        const auto given = app.get_subcommands();
+        throw Error(fmt::format("{}; see 'chalkgrad {}--help'", wrong.what(), given.empty() ? "" : given[0]->get_name() + " "));
+    }
+    return call();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN); // as nohup wants it
+    int status = 2;
+    try {
+        status = run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        status = refuse("out of memory; try a smaller input");
+    } catch (const std::exception& error) {
+        status = refuse(error.what());
+    }
+    if (interrupted != 0) {
+        std::signal(interrupted, SIG_DFL);
+        std::raise(interrupted);
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return refuse("standard output cannot be written; is the disk full?");
+    return status;
+}

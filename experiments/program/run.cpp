@@ -1,0 +1,79 @@
+// `chalkgrad run`: experiments, their numbers and their files.
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/experiments/program/run.hpp>
+#include <chalkgrad/experiments/program/terminal.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace chalkgrad {
+namespace {
+
+std::vector<const Experiment*> chosen(const RunOptions& options) {
+    const int ways = (options.names.empty() ? 0 : 1) + (options.section ? 1 : 0) + (options.all ? 1 : 0);
+    if (ways != 1)
+        throw Error(fmt::format("run: {}; name experiments, or give --section N, or give --all",
+                                ways == 0 ? "nothing to run" : "the choice is not clear"));
+    if (!options.names.empty()) return experiments_named(experiments(), options.names);
+    if (options.section) return experiments_of_section(experiments(), *options.section);
+    std::vector<const Experiment*> all;
+    for (const Experiment& experiment : experiments()) all.push_back(&experiment);
+    return all;
+}
+
+void print(const Finished& finished) {
+    const Report& report = finished.report;
+    fmt::print("{} (§{}, {:.2g} s)\n  {}\n", report.experiment(), finished.experiment.section, finished.seconds,
+               finished.experiment.question);
+    std::size_t width = 0;
+    for (const Report::Number& number : report.numbers()) width = std::max(width, number.name.size());
+    for (const Report::Measured& each : report.measured()) width = std::max(width, each.name.size());
+    width = std::min<std::size_t>(width, 50);
+    for (const Report::Number& number : report.numbers())
+        fmt::print("  {}  {:{}}  {:<17.10g} expected {:.10g} within {:g}{} ({})\n",
+                   number.holds ? painted("pass", Colour::green, stdout) : painted("FAIL", Colour::red, stdout), number.name, width,
+                   number.value, number.expected, number.tolerance.bound, number.tolerance.is_relative ? " of it" : "", number.source);
+    for (const Report::Measured& each : report.measured())
+        fmt::print("        {:{}}  {:<17.10g} {}\n", each.name, width, each.value, painted(each.claim, Colour::dim, stdout));
+    for (const Report::NotReproduced& each : report.not_reproduced())
+        fmt::print("        {} is not reproduced: {}\n", each.name, each.why);
+}
+
+} // namespace
+
+int run_experiments(const RunOptions& options) {
+    if (options.out && options.out->empty()) throw Error("run: --out names no folder; give one, such as --out report");
+    const std::vector<const Experiment*> experiments = chosen(options);
+    const OutputFolder folder{options.out.value_or(""), options.all};
+
+    std::vector<Finished> finished;
+    {
+        Progress progress;
+        std::size_t started = 0;
+        finished = run_experiments(experiments, ExperimentOptions{options.seed}, folder, [&](const Experiment& experiment) {
+            progress.say(fmt::format("{} of {}: {}", ++started, experiments.size(), experiment.name));
+        });
+    }
+    const bool holds = std::all_of(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); });
+    if (options.json) {
+        fmt::print("{}", json_text(to_json(finished)));
+        return holds ? 0 : 1;
+    }
+    std::size_t numbers = 0, files = 0;
+    for (const Finished& each : finished) {
+        print(each);
+        numbers += each.report.numbers().size();
+        files += each.files.size();
+    }
+    fmt::print("{} of {} experiments hold ({} numbers checked).\n",
+               std::count_if(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); }),
+               finished.size(), numbers);
+    if (options.out) fmt::print("{} files are in {}\n", files + (options.all ? 1 : 0), options.out->string());
+    return holds ? 0 : 1;
+}
+
+} // namespace chalkgrad

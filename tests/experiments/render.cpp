@@ -1,0 +1,105 @@
+// Pictures of graphs: every format, everything Graphviz says, and labels as they were given.
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/render.hpp>
+
+using namespace chalkgrad;
+
+namespace {
+
+const char* const graph = "digraph { a [label=\"γ ⊙ x\"]; a -> b [label=\"(3, 5)\"] }";
+
+std::string refusal(const std::string& dot, const char* format = "svg") {
+    try {
+        render_dot(dot, format);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    BOOST_ERROR("no Error for " + dot);
+    return "";
+}
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(render)
+
+BOOST_AUTO_TEST_CASE(every_format_begins_as_it_should_and_repeats_to_the_byte) {
+    const std::pair<const char*, const char*> heads[] = {{"svg", "<?xml"}, {"pdf", "%PDF-"},       {"png", "\x89PNG\r\n"},
+                                                         {"plain", "graph "}, {"json", "{"}, {"dot", "digraph"}};
+    for (const auto& [format, start] : heads) {
+        const std::string picture = render_dot(graph, format);
+        BOOST_TEST(picture.starts_with(start), format);
+        BOOST_TEST((render_dot(graph, format) == picture), format);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_pdf_holds_no_time) {
+    BOOST_TEST(contains(render_dot(graph, "pdf"), "/CreationDate (D:20000101000000"));
+}
+
+BOOST_AUTO_TEST_CASE(text_stays_text_in_a_font_that_is_there) {
+    const std::string svg = render_dot(graph, "svg");
+    BOOST_TEST(contains(svg, ">γ ⊙ x</text>"));
+    BOOST_TEST(contains(svg, ">(3, 5)</text>"));
+    BOOST_TEST(contains(svg, "font-family=\"DejaVu Sans,"));
+    BOOST_TEST(!contains(svg, "Times"));
+    BOOST_TEST(contains(render_dot("digraph { node [fontname=\"Courier\"]; a }", "svg"), "Courier"));
+}
+
+BOOST_AUTO_TEST_CASE(hostile_labels_come_back_unchanged) { // G36
+    const std::string svg = render_dot(R"(digraph {
+        n0 [label="w \"gate\""]; n1 [label="<lambda> &amp; y"]; n2 [label="a|b{c}"]; n3 [label="p:0"]; n4 [label="layers.0.w"];
+        n5 [label="γ⊙x + β"] })", "svg");
+    for (const char* const text : {">w &quot;gate&quot;<", ">&lt;lambda&gt; &amp; y<", ">a|b{c}<", ">p:0<", ">layers.0.w<", ">γ⊙x + β<"})
+        BOOST_TEST(contains(svg, text), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_graphviz_says_becomes_the_error) {
+    BOOST_TEST(contains(refusal("digraph { a -> b [; }"), "syntax error in line 1 near ';'"));
+    BOOST_TEST(contains(refusal("graph { a -> b }"), "syntax error"));
+    BOOST_TEST(contains(refusal("digraph { a [shape=nosuchshape] }"), "unknown shape nosuchshape"));
+    BOOST_TEST(contains(refusal("digraph { a [shape=record label=\"{a|b\"] }"), "bad label format"));
+    BOOST_TEST(contains(refusal("digraph { a [fixedsize=true width=0.1 label=\"too long\"] }"), "too small for label"));
+    BOOST_TEST(contains(refusal(""), "no graph"));
+    BOOST_TEST(contains(refusal(std::string("digraph { a\0 }", 14)), "NUL"));
+    BOOST_TEST(contains(refusal(graph, "gif"), "unknown format 'gif'; use one of svg, pdf, png, plain, json, dot"));
+    BOOST_TEST(contains(refusal("digraph { a [label=\"" + std::string(20'000, 'x') + "\"] }", "png"), "use svg or pdf"));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_of_one_text_reaches_the_next) {
+    // Graphviz's scanner keeps what follows a graph, and what follows an error.
+    const std::string right = render_dot(graph, "svg");
+    BOOST_TEST(contains(refusal("digraph { a } digraph { left -> over }"), "more than one graph"));
+    BOOST_TEST((render_dot(graph, "svg") == right));
+    refusal("digraph { a -> } digraph { left -> over }");
+    BOOST_TEST((render_dot(graph, "svg") == right));
+    refusal("digraph { a } left over");
+    BOOST_TEST((render_dot(graph, "svg") == right));
+    BOOST_TEST((render_dot(std::string(graph) + "\n// a comment\n", "svg") == right));
+}
+
+BOOST_AUTO_TEST_CASE(threads_take_turns) {
+    const std::string right = render_dot(graph, "svg");
+    std::vector<std::string> pictures(8);
+    std::vector<std::thread> threads;
+    for (std::string& picture : pictures) threads.emplace_back([&picture] { picture = render_dot(graph, "svg"); });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& picture : pictures) BOOST_TEST((picture == right));
+}
+
+BOOST_AUTO_TEST_CASE(text_is_made_fit_for_one_line) {
+    BOOST_TEST(one_line("a\nb\tc\x7F") == "a b c ");
+    BOOST_TEST(one_line("γ₂ 🙂") == "γ₂ 🙂");
+    BOOST_TEST(one_line("\xFF\xC0\x80 \xED\xA0\x80 \xF0\x9F") == "\uFFFD\uFFFD\uFFFD \uFFFD\uFFFD\uFFFD \uFFFD\uFFFD");
+    BOOST_TEST(xml_text("<a & \"b\">") == "&lt;a &amp; \"b\"&gt;");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
