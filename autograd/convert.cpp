@@ -5,54 +5,33 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// A binary format: its unsigned pattern, bits of the fraction, and exponent bias.
+// The small formats: bits of the fraction, and exponent bias.
 struct Binary16 {
-    using Bits = std::uint16_t;
     static constexpr int fraction = 10, bias = 15;
 };
 struct Bfloat16 {
-    using Bits = std::uint16_t;
     static constexpr int fraction = 7, bias = 127;
 };
-template <class T>
-struct Native;
-template <>
-struct Native<float> {
-    using Bits = std::uint32_t;
-    static constexpr int fraction = 23, bias = 127;
-};
-template <>
-struct Native<double> {
-    using Bits = std::uint64_t;
-    static constexpr int fraction = 52, bias = 1023;
-};
-
-template <class T>
-FAST constexpr T power_of_two(int e) { // 2^e; inf beyond the format
-    using N = Native<T>;
-    const int field = e + N::bias < 2 * N::bias + 1 ? e + N::bias : 2 * N::bias + 1;
-    return __builtin_bit_cast(T, static_cast<typename N::Bits>(field) << N::fraction);
-}
 
 // The pattern in Small nearest to x, ties to even.
 template <class Small, class T>
 FAST inline std::uint16_t narrowed(T x) {
-    using N = Native<T>;
-    using U = typename N::Bits;
-    constexpr int shift = N::fraction - Small::fraction;
+    using C = Constants<T>;
+    using U = typename C::Bits;
+    constexpr int shift = C::fraction - Small::fraction;
     constexpr U inf = U(2 * Small::bias + 1) << Small::fraction, quiet = U(1) << (Small::fraction - 1);
     const T a = abs(x);
     const U u = __builtin_bit_cast(U, a), sign = __builtin_bit_cast(U, x) >> (8 * sizeof(T) - 16) & 0x8000;
-    // Adding just under half a unit, plus the last kept bit, carries exactly when nearest-even rounds up; a carry out of the
-    // fraction is the next power of two, and out of the largest one inf.
-    U r = (u - (U(N::bias - Small::bias) << N::fraction) + ((U(1) << (shift - 1)) - 1) + (u >> shift & 1)) >> shift;
-    if constexpr (N::bias != Small::bias) {
+    // Adding just under half a unit, plus the last kept bit, carries exactly when nearest-even rounds up; a carry out
+    // of the fraction is the next power of two, and out of the largest one inf.
+    U r = (u - ((C::bias - Small::bias) << C::fraction) + ((U(1) << (shift - 1)) - 1) + (u >> shift & 1)) >> shift;
+    if constexpr (C::bias != Small::bias) {
         // Below Small's normal numbers let the addition round: the last bit of `anchor` is Small's smallest subnormal.
-        constexpr T anchor = power_of_two<T>(N::fraction + 1 - Small::bias - Small::fraction);
+        constexpr T anchor = elementary::power_of_two<T>(C::fraction + 1 - Small::bias - Small::fraction);
         const U low = __builtin_bit_cast(U, a + anchor) - __builtin_bit_cast(U, anchor);
-        r = a < power_of_two<T>(1 - Small::bias) ? low : r;
+        r = a < elementary::power_of_two<T>(1 - Small::bias) ? low : r;
     }
-    r = a < power_of_two<T>(Small::bias + 1) ? r : inf;
+    r = a < elementary::power_of_two<T>(Small::bias + 1) ? r : inf;
     r = a == a ? r : inf | quiet;
     return static_cast<std::uint16_t>(r | sign);
 }
@@ -67,9 +46,10 @@ FAST inline float widened(std::uint16_t pattern) {
     } else {
         constexpr std::uint32_t rebias = std::uint32_t(127 - Small::bias) << 23, one = 1u << 23;
         // Subnormals: read with the exponent of the smallest normal and an implied one, which is then taken away.
-        const float low = __builtin_bit_cast(float, u + rebias + one) - power_of_two<float>(1 - Small::bias);
+        const float low =
+            __builtin_bit_cast(float, u + rebias + one) - elementary::power_of_two<float>(1 - Small::bias);
         const std::uint32_t v = u < one ? __builtin_bit_cast(std::uint32_t, low) : u + rebias;
-        const std::uint32_t w = u < (std::uint32_t(2 * Small::bias + 1) << 23) ? v : u + 2 * rebias; // inf and NaN
+        const std::uint32_t w = u < (std::uint32_t(2 * Small::bias + 1) << 23) ? v : u + 2 * rebias;  // inf and NaN
         return __builtin_bit_cast(float, sign | w);
     }
 }
@@ -91,7 +71,7 @@ void bfloat16_to(std::size_t n, const std::uint16_t* from, T* to) {
     each<T>(n, [=](std::size_t i) FAST { to[i] = widened<Bfloat16>(from[i]); });
 }
 
-} // namespace chalkgrad::CHALKGRAD_ISA
+}  // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(half_from)
 CHALKGRAD_KERNEL(bfloat16_from)
@@ -117,7 +97,7 @@ std::uint16_t* bits(T* p) {
     return reinterpret_cast<std::uint16_t*>(p);
 }
 
-} // namespace
+}  // namespace
 
 void convert(std::size_t n, const half* from, float* to) { kernel::half_to<float>(n, bits(from), to); }
 void convert(std::size_t n, const half* from, double* to) { kernel::half_to<double>(n, bits(from), to); }
@@ -128,5 +108,5 @@ void convert(std::size_t n, const double* from, half* to) { kernel::half_from<do
 void convert(std::size_t n, const float* from, bfloat16* to) { kernel::bfloat16_from<float>(n, from, bits(to)); }
 void convert(std::size_t n, const double* from, bfloat16* to) { kernel::bfloat16_from<double>(n, from, bits(to)); }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad
 #endif

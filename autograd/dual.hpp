@@ -16,8 +16,7 @@ struct Dual {
     constexpr Dual() = default;
     constexpr Dual(T value, T tangent = T(0)) : v(value), d(tangent) {}
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::is_same_v<U, T>)
-    constexpr Dual(U value) : v(static_cast<T>(value)) {}
+    requires(std::is_arithmetic_v<U> && !std::is_same_v<U, T>) constexpr Dual(U value) : v(static_cast<T>(value)) {}
 
     friend constexpr Dual operator+(Dual a) { return a; }
     friend constexpr Dual operator-(Dual a) { return {-a.v, -a.d}; }
@@ -50,7 +49,7 @@ constexpr T along(T slope, T tangent) {
     return tangent == T(0) ? T(0) : slope * tangent;
 }
 
-} // namespace detail
+}  // namespace detail
 
 template <class T>
 Dual<T> sqrt(Dual<T> x) {
@@ -131,7 +130,8 @@ constexpr Dual<T> abs(Dual<T> x) {
     return x.v < T(0) ? -x : x.v == T(0) ? Dual<T>(T(0)) : x;
 }
 
-/// x^y; the slope in the exponent, x^y·log x, is used only where y varies, so a negative base with a constant exponent works.
+/// x^y; the slope in the exponent, x^y·log x, is used only where y varies, so a negative base with a constant exponent
+/// works.
 template <class T>
 Dual<T> pow(Dual<T> x, Dual<T> y) {
     using std::log, std::pow;
@@ -163,7 +163,7 @@ constexpr bool isfinite(Dual<T> x) {
     return x.v - x.v == T(0) && x.d - x.d == T(0);
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad
 
 // Without this, infinity() and lowest() of a dual would be 0 (the primary template), and a maximum would start at 0.
 template <class T>

@@ -12,7 +12,7 @@ bool has(Isa wanted) noexcept {
 #ifdef CHALKGRAD_NO_AVX2
     return false;
 #else
-    __builtin_cpu_init(); // a static constructor may come here before libgcc's own
+    __builtin_cpu_init();  // a static constructor may come here before libgcc's own
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
 }
@@ -23,7 +23,7 @@ Isa at_start() noexcept {
     return has(wanted) ? wanted : Isa::base;
 }
 
-} // namespace
+}  // namespace
 
 std::atomic<Isa> detail::current_isa = at_start();
 
@@ -35,4 +35,4 @@ bool set_isa(Isa wanted) noexcept {
 
 const char* name(Isa isa) noexcept { return isa == Isa::avx2 ? "avx2" : "base"; }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -1,9 +1,10 @@
 // The vocabulary kernels are written in, and the macro that compiles each of them once per instruction set.
 //
-// A kernel is a function template on the scalar, over contiguous rows, in namespace chalkgrad::CHALKGRAD_ISA of an op's .cpp.
-// The build compiles that file twice: plainly, and with -mavx2 -mfma -DCHALKGRAD_KERNELS_ONLY. The second object may define
-// nothing outside chalkgrad::avx2: an inline function of a library compiled with AVX2 could be picked by the linker for
-// everyone. So kernels call only what this header offers, never <cmath> or <algorithm>.
+// A kernel is a function template on the scalar, over contiguous rows, in namespace chalkgrad::CHALKGRAD_ISA of an op's
+// .cpp. The build compiles that file twice: plainly, and with -mavx2 -mfma -DCHALKGRAD_KERNELS_ONLY. The second object
+// may define nothing outside chalkgrad::avx2: an inline function of a library compiled with AVX2 could be picked by the
+// linker for everyone. So kernels call only what this header offers, never <cmath> or <algorithm>. All kernels share
+// the two namespaces: name a helper after its op, too.
 #pragma once
 
 #include <cstddef>
@@ -107,7 +108,7 @@ FAST inline Pair<T> sum2(std::size_t n, F f) {
 template <class T, class F>
 FAST inline T max(std::size_t n, F f) {
     if constexpr (is_simd<T>) {
-        T m = -static_cast<T>(__builtin_inf()), nans = 0; // m alone would forget a NaN: x > m is false
+        T m = -static_cast<T>(__builtin_inf()), nans = 0;  // m alone would forget a NaN: x > m is false
 #pragma omp simd reduction(max : m) reduction(+ : nans)
         for (std::size_t i = 0; i < n; ++i) {
             const T x = f(i);
@@ -126,7 +127,7 @@ FAST inline T max(std::size_t n, F f) {
     }
 }
 
-} // namespace chalkgrad::CHALKGRAD_ISA
+}  // namespace chalkgrad::CHALKGRAD_ISA
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 namespace chalkgrad::detail {
@@ -138,44 +139,45 @@ template <class R, class... A>
 struct Dispatch<R (*)(A...)> {
     R (*base)(A...);
     R (*const* avx2)(A...);
-    R operator()(A... args) const {
-        return (avx2 != nullptr && isa() == Isa::avx2 ? *avx2 : base)(args...);
-    }
+    R operator()(A... args) const { return (avx2 != nullptr && isa() == Isa::avx2 ? *avx2 : base)(args...); }
 };
 
 template <class T>
-inline constexpr auto table_entry(auto of_double, auto of_float) {
-    if constexpr (std::is_same_v<T, double>) return of_double;
-    else if constexpr (std::is_same_v<T, float>) return of_float;
-    else return nullptr;
+constexpr auto table_entry(auto of_double, auto of_float) {
+    if constexpr (std::is_same_v<T, double>)
+        return of_double;
+    else if constexpr (std::is_same_v<T, float>)
+        return of_float;
+    else
+        return nullptr;
 }
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail
 #endif
 
-/// CHALKGRAD_KERNEL(name), at global scope after the kernel: makes chalkgrad::kernel::name<T>(args...), which calls the kernel
-/// compiled for the instruction set in use (double and float), or the only one there is (long double, Dual).
+/// CHALKGRAD_KERNEL(name), at global scope after the kernel: makes chalkgrad::kernel::name<T>(args...), which calls the
+/// kernel compiled for the instruction set in use (double and float), or the only one there is (long double, Dual).
 #if defined(CHALKGRAD_KERNELS_ONLY)
-#define CHALKGRAD_KERNEL(name)                                                                                                    \
-    namespace chalkgrad::avx2 {                                                                                                   \
-    extern const decltype(&name<double>) name##_double = &name<double>;                                                           \
-    extern const decltype(&name<float>) name##_float = &name<float>;                                                              \
+#define CHALKGRAD_KERNEL(name)                                          \
+    namespace chalkgrad::avx2 {                                         \
+    extern const decltype(&name<double>) name##_double = &name<double>; \
+    extern const decltype(&name<float>) name##_float = &name<float>;    \
     }
 #elif defined(CHALKGRAD_NO_AVX2)
-#define CHALKGRAD_KERNEL(name)                                                                                                    \
-    namespace chalkgrad::kernel {                                                                                                 \
-    template <class T>                                                                                                            \
-    inline constexpr detail::Dispatch<decltype(&base::name<T>)> name{&base::name<T>, nullptr};                                    \
+#define CHALKGRAD_KERNEL(name)                                                                 \
+    namespace chalkgrad::kernel {                                                              \
+    template <class T>                                                                         \
+    inline constexpr detail::Dispatch<decltype(&base::name<T>)> name{&base::name<T>, nullptr}; \
     }
 #else
-#define CHALKGRAD_KERNEL(name)                                                                                                    \
-    namespace chalkgrad::avx2 {                                                                                                   \
-    extern const decltype(&base::name<double>) name##_double;                                                                     \
-    extern const decltype(&base::name<float>) name##_float;                                                                       \
-    }                                                                                                                             \
-    namespace chalkgrad::kernel {                                                                                                 \
-    template <class T>                                                                                                            \
-    inline constexpr detail::Dispatch<decltype(&base::name<T>)> name{                                                             \
-        &base::name<T>, detail::table_entry<T>(&avx2::name##_double, &avx2::name##_float)};                                       \
+#define CHALKGRAD_KERNEL(name)                                                              \
+    namespace chalkgrad::avx2 {                                                             \
+    extern const decltype(&base::name<double>) name##_double;                               \
+    extern const decltype(&base::name<float>) name##_float;                                 \
+    }                                                                                       \
+    namespace chalkgrad::kernel {                                                           \
+    template <class T>                                                                      \
+    inline constexpr detail::Dispatch<decltype(&base::name<T>)> name{                       \
+        &base::name<T>, detail::table_entry<T>(&avx2::name##_double, &avx2::name##_float)}; \
     }
 #endif

@@ -1,9 +1,13 @@
-// Element functions of kernels: one name for every scalar, found unqualified in chalkgrad::CHALKGRAD_ISA (and by ADL for Dual).
+// Element functions of kernels, one name for every scalar: found unqualified in CHALKGRAD_ISA, and by ADL for Dual.
 //
 // For float and double exp, expm1, log, log1p, tanh, sigmoid, erf and erfc have no branch, no table and no call, so the
-// compiler vectorises them inside each, sum and max on every instruction set; sin, cos, pow and hypot call libm. The special
-// values are those of C's Annex F: NaN, ±inf, ±0, overflow to inf, gradual underflow. Rounding must be to nearest.
-// The methods are the classical ones (Cody & Waite's reduction, fdlibm's logarithm, Shepherd & Laframboise's map for erfc).
+// compiler vectorises them inside each, sum and max on every instruction set; sin, cos, pow and hypot call libm. The
+// special values are those of C's Annex F: NaN, ±inf, ±0, overflow to inf, gradual underflow. Rounding must be to
+// nearest. Largest errors met, in units in the last place:
+//
+//                exp   expm1  log   log1p  tanh  sigmoid  erf   erfc
+//     double     0.89  1.8    0.82  0.82   2.5   2.4      1.4   5.4     (erfc down to 1e-308)
+//     float      0.87  1.6    0.82  0.83   2.5   2.3      1.3   4.7
 #pragma once
 
 #include <chalkgrad/autograd/vector_constants.hpp>
@@ -11,13 +15,13 @@
 namespace chalkgrad::CHALKGRAD_ISA {
 
 // Builtins, not <cmath>: see kernel.hpp.
-#define CHALKGRAD_ELEMENT(name)                                                                                                   \
-    FAST inline float name(float x) { return __builtin_##name##f(x); }                                                            \
-    FAST inline double name(double x) { return __builtin_##name(x); }                                                             \
+#define CHALKGRAD_ELEMENT(name)                                        \
+    FAST inline float name(float x) { return __builtin_##name##f(x); } \
+    FAST inline double name(double x) { return __builtin_##name(x); }  \
     FAST inline long double name(long double x) { return __builtin_##name##l(x); }
-#define CHALKGRAD_ELEMENT_OF_TWO(name)                                                                                            \
-    FAST inline float name(float x, float y) { return __builtin_##name##f(x, y); }                                                \
-    FAST inline double name(double x, double y) { return __builtin_##name(x, y); }                                                \
+#define CHALKGRAD_ELEMENT_OF_TWO(name)                                             \
+    FAST inline float name(float x, float y) { return __builtin_##name##f(x, y); } \
+    FAST inline double name(double x, double y) { return __builtin_##name(x, y); } \
     FAST inline long double name(long double x, long double y) { return __builtin_##name##l(x, y); }
 
 CHALKGRAD_ELEMENT(sqrt)
@@ -37,21 +41,23 @@ FAST inline bool isfinite(float x) { return x - x == 0; }
 FAST inline bool isfinite(double x) { return x - x == 0; }
 FAST inline bool isfinite(long double x) { return x - x == 0; }
 
-namespace vector {
+// Methods: Cody & Waite's reduction for exp; fdlibm's form of the logarithm; the map of Shepherd & Laframboise (1981)
+// for erfc. In every choice below the comparison is false for NaN, which so passes through.
+namespace elementary {
 
 template <class T>
 using Bits = typename Constants<T>::Bits;
 
 template <class T>
-FAST inline Bits<T> bits(T x) {
+FAST constexpr Bits<T> bits(T x) {
     return __builtin_bit_cast(Bits<T>, x);
 }
 template <class T>
-FAST inline T from_bits(Bits<T> b) {
+FAST constexpr T from_bits(Bits<T> b) {
     return __builtin_bit_cast(T, b);
 }
 
-// Σ c[first + i] xⁱ, i < count, in Estrin's form: halves of the polynomial side by side, joined with x, x², x⁴, x⁸, x¹⁶.
+// Σ c[first + i] xⁱ, i < count, in Estrin's form: the two parts of a polynomial side by side, joined with x, x², … x¹⁶.
 template <const auto& c, int first, int count, class T>
 FAST inline T terms(T x, T x2, T x4, T x8, T x16) {
     if constexpr (count == 1) {
@@ -59,7 +65,8 @@ FAST inline T terms(T x, T x2, T x4, T x8, T x16) {
     } else {
         constexpr int half = count > 16 ? 16 : count > 8 ? 8 : count > 4 ? 4 : count > 2 ? 2 : 1;
         const T power = half == 16 ? x16 : half == 8 ? x8 : half == 4 ? x4 : half == 2 ? x2 : x;
-        return terms<c, first, half>(x, x2, x4, x8, x16) + power * terms<c, first + half, count - half>(x, x2, x4, x8, x16);
+        return terms<c, first, half>(x, x2, x4, x8, x16) +
+               power * terms<c, first + half, count - half>(x, x2, x4, x8, x16);
     }
 }
 template <const auto& c, class T>
@@ -73,14 +80,15 @@ FAST inline T polynomial(T x) {
 template <class T>
 inline constexpr T shifter = T(3) * T(Bits<T>(1) << (Constants<T>::fraction - 1));
 
-// 2^k for the k in the low bits: those above are shifted out.
+// 2^k for the k in the low bits: those above are shifted out. Right for normal results, and inf for bias + 1.
 template <class T>
-FAST inline T power_of_two(Bits<T> k) {
+FAST constexpr T power_of_two(Bits<T> k) {
     return from_bits<T>((k + Constants<T>::bias) << Constants<T>::fraction);
 }
 
-// hi + lo = k ln 2 + r with |r| ≤ ln 2 / 2, for a hi within exp's range and a tiny lo. e^r = 1 + p. 2^k = first · second, two
-// factors because 2^k itself may lie outside the normal numbers; the product with `second` rounds once, into subnormals too.
+// e^(hi + lo) = (1 + p) · first · second, for a hi within exp's range and a tiny lo. hi + lo = k ln 2 + r, and p is
+// e^r − 1; 2^k comes in two factors because it may lie outside the normal numbers. The product with `second` is
+// the only one that rounds, into subnormals too.
 template <class T>
 struct Exponential {
     T p, first, second, second_inverse;
@@ -91,14 +99,15 @@ FAST inline Exponential<T> exponential(T hi, T lo) {
     const T shifted = hi * C::log2_e + shifter<T>, k = shifted - shifter<T>;
     const T half_shifted = k * T(0.5) + shifter<T>;
     const Bits<T> first = bits(half_shifted), second = bits(shifted) - first;
-    const T r = (hi - k * C::ln2_hi) - (k * C::ln2_lo - lo);
-    const T p = r + r * r * polynomial<C::exp_q>(r);
+    const T leading = hi - k * C::ln2_hi, rest = k * C::ln2_lo - lo;  // leading is exact; r = leading − rest is not
+    const T r = leading - rest;
+    const T p = leading + (r * r * polynomial<C::exp_q>(r) - rest);
     return {p, power_of_two<T>(first), power_of_two<T>(second), power_of_two<T>(-second)};
 }
 
 template <class T>
 FAST inline T exp(T x) {
-    x = x > Constants<T>::exp_max ? Constants<T>::exp_max : x; // as all such choices here, false for NaN, which passes through
+    x = x > Constants<T>::exp_max ? Constants<T>::exp_max : x;
     x = x < Constants<T>::exp_min ? Constants<T>::exp_min : x;
     const Exponential<T> e = exponential(x, T(0));
     return (1 + e.p) * e.first * e.second;
@@ -114,8 +123,8 @@ FAST inline T expm1(T x) {
     return x == 0 ? x : y;
 }
 
-// log(u) + c for a normal u = 2^k (1 + f), √½ ≤ 1 + f < √2, and a small c:
-// log(1 + f) = 2 atanh(s) = f − f²/2 + s (f²/2 + s² R(s²)), s = f/(2 + f), in the order that keeps f exact to the last step.
+// log(u) + c + k_more ln 2 for a normal u = 2^k (1 + f), √½ ≤ 1 + f < √2, and a small c:
+// log(1 + f) = 2 atanh(s) = f − f²/2 + s (f²/2 + s² R(s²)), s = f/(2 + f); f itself enters, exact, in the last step.
 template <class T>
 FAST inline T log_normal(T u, T c, T k_more) {
     using C = Constants<T>;
@@ -187,11 +196,11 @@ FAST inline T erfc(T x) {
     return a < 1 ? near : x < 0 ? 2 - tail : tail;
 }
 
-} // namespace vector
+}  // namespace elementary
 
-#define CHALKGRAD_VECTOR_ELEMENT(name)                                                                                            \
-    FAST inline float name(float x) { return vector::name(x); }                                                                   \
-    FAST inline double name(double x) { return vector::name(x); }                                                                 \
+#define CHALKGRAD_VECTOR_ELEMENT(name)                                \
+    FAST inline float name(float x) { return elementary::name(x); }   \
+    FAST inline double name(double x) { return elementary::name(x); } \
     FAST inline long double name(long double x) { return __builtin_##name##l(x); }
 
 CHALKGRAD_VECTOR_ELEMENT(exp)
@@ -202,8 +211,8 @@ CHALKGRAD_VECTOR_ELEMENT(tanh)
 CHALKGRAD_VECTOR_ELEMENT(erf)
 CHALKGRAD_VECTOR_ELEMENT(erfc)
 
-FAST inline float sigmoid(float z) { return vector::sigmoid(z); }
-FAST inline double sigmoid(double z) { return vector::sigmoid(z); }
+FAST inline float sigmoid(float z) { return elementary::sigmoid(z); }
+FAST inline double sigmoid(double z) { return elementary::sigmoid(z); }
 FAST inline long double sigmoid(long double z) {
     const long double e = exp(-abs(z));
     return (z < 0 ? e : 1) / (1 + e);
@@ -213,4 +222,4 @@ FAST inline long double sigmoid(long double z) {
 #undef CHALKGRAD_ELEMENT_OF_TWO
 #undef CHALKGRAD_VECTOR_ELEMENT
 
-} // namespace chalkgrad::CHALKGRAD_ISA
+}  // namespace chalkgrad::CHALKGRAD_ISA

@@ -59,8 +59,8 @@ void check_all_patterns() {
         const Wide expected = static_cast<Wide>(static_cast<float>(all[p]));
         const bool sign = p & 0x8000;
         if (std::isnan(expected))
-            wrong += !(std::isnan(wide[p]) && std::signbit(wide[p]) == sign && std::isnan(static_cast<float>(back[p])) &&
-                       to_bits(back[p]) >> 15 == sign);
+            wrong += !(std::isnan(wide[p]) && std::signbit(wide[p]) == sign &&
+                       std::isnan(static_cast<float>(back[p])) && to_bits(back[p]) >> 15 == sign);
         else
             wrong += !(wide[p] == expected && std::signbit(wide[p]) == sign && to_bits(back[p]) == p);
     }
@@ -97,7 +97,7 @@ void check_all_boundaries(unsigned inf_pattern) {
     BOOST_TEST(wrong == 0);
 }
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(convert)
 
@@ -120,8 +120,10 @@ BOOST_AUTO_TEST_CASE(narrowing_rounds_to_nearest_even_at_every_boundary) {
 }
 
 BOOST_AUTO_TEST_CASE(double_is_rounded_once) {
-    // 1 + 2⁻¹¹ + 2⁻⁴⁰ lies above the tie between 1 and 1 + 2⁻¹⁰; as a float it is that tie, which would go down to even.
-    const double x = 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40), y = 1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40);
+    // 1 + 2⁻¹¹ + 2⁻⁴⁰ lies above the tie between 1 and 1 + 2⁻¹⁰; as a float it is that tie, which would go down to
+    // even.
+    const double x = 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40),
+                 y = 1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40);
     half h;
     bfloat16 b;
     chalkgrad::convert(1, &x, &h);
@@ -135,8 +137,9 @@ BOOST_AUTO_TEST_CASE(a_nan_whose_payload_would_be_lost_stays_a_nan) {
     on_every_isa([] {
         const std::vector<float> f = {std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xff800001u),
                                       std::bit_cast<float>(0x7fffffffu), std::bit_cast<float>(0xffffffffu)};
-        const std::vector<double> d = {std::bit_cast<double>(0x7ff0000000000001u), std::bit_cast<double>(0xfff0000000000001u),
-                                       std::bit_cast<double>(0x7fffffffffffffffu), std::bit_cast<double>(0xffffffffffffffffu)};
+        const std::vector<double> d = {
+            std::bit_cast<double>(0x7ff0000000000001u), std::bit_cast<double>(0xfff0000000000001u),
+            std::bit_cast<double>(0x7fffffffffffffffu), std::bit_cast<double>(0xffffffffffffffffu)};
         for (std::size_t i = 0; i < 4; ++i) {
             const unsigned sign = i % 2 ? 0x8000 : 0;
             BOOST_TEST(to_bits(converted<half>(f)[i]) == (sign | 0x7e00));
