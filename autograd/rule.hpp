@@ -130,6 +130,8 @@ public:
     /// A constant for the reverse sweep, whatever its inputs are.
     virtual bool blocks_gradient() const { return false; }
     virtual const DtypeOp* conversion() const { return nullptr; }
+    /// Whether forward and vjp exist in that working scalar: a user's op from lambdas may know one only.
+    virtual bool runs_in(Dtype) const { return true; }
 
 #define CHALKGRAD_OP_FACE(T)                                                                                                            \
     virtual void forward(Ins<T> in, Out<T> y, T* saved) const = 0;                                                                      \

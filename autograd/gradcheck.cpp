@@ -1,0 +1,328 @@
+// gradcheck: the backward's Jacobian beside two others, element by element.
+#include <chalkgrad/autograd/gradcheck.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/difference.hpp>
+#include <chalkgrad/autograd/random.hpp>
+
+namespace chalkgrad {
+namespace {
+
+using detail::Column;
+using detail::Slopes;
+
+/// The numbers of one (output, input) block: rows are output elements, columns input elements.
+struct Block {
+    std::size_t output, input; ///< positions in the caller's lists
+    std::size_t rows, columns;
+    std::vector<double> analytic, numeric, error, dual;
+    std::vector<char> on_kink; ///< by column
+    double* at(std::vector<double>& matrix, std::size_t row) { return matrix.data() + row * columns; }
+};
+
+std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape) {
+    std::vector<std::size_t> index(shape.rank());
+    for (std::size_t k = shape.rank(); k-- > 0; flat /= shape[k]) index[k] = flat % shape[k];
+    return index;
+}
+
+std::string describe(const Var<double>& x) {
+    const std::string name = x.name();
+    return name.empty() ? fmt::format("line {}", x.line()) : name;
+}
+
+/// Lengths over which the program may bend along a leaf: the size of its numbers, and what the ops that read it declare.
+std::vector<double> lengths(const Var<double>& x, double typical) {
+    std::vector<double> result;
+    if (typical > 0 && std::isfinite(typical)) result.push_back(typical);
+    const detail::TapeState& tape = *x.state();
+    for (detail::Index i = static_cast<detail::Index>(x.line()); i < tape.size(); ++i) {
+        const detail::Record& record = tape[i];
+        if (record.op == nullptr) continue;
+        const detail::Index* in = tape.inputs(record);
+        if (std::find(in, in + record.input_count, x.line()) == in + record.input_count) continue;
+        std::vector<In<double>> ins(record.input_count);
+        for (std::size_t k = 0; k < record.input_count; ++k)
+            if (in[k] != detail::absent) ins[k] = {static_cast<const double*>(tape[in[k]].value), tape[in[k]].shape};
+        const double length = record.op->natural_length({ins.data(), ins.size()});
+        if (length > 0 && std::isfinite(length)) result.push_back(length);
+    }
+    if (result.empty()) result.push_back(1);
+    return result;
+}
+
+class Check {
+public:
+    Check(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options)
+        : outputs_(outputs), inputs_(inputs), options_(options), program_(outputs) {
+        for (std::size_t y = 0; y < outputs.size(); ++y) output_lines_.push_back(outputs[y].line());
+        for (std::size_t y = 0; y < outputs.size(); ++y)
+            for (std::size_t x = 0; x < inputs.size(); ++x) {
+                Block block{y, x, outputs[y].size(), inputs[x].size(), {}, {}, {}, {}, std::vector<char>(inputs[x].size(), 0)};
+                for (auto* matrix : {&block.analytic, &block.numeric, &block.error, &block.dual})
+                    matrix->assign(block.rows * block.columns, 0);
+                blocks_.push_back(std::move(block));
+            }
+    }
+
+    GradcheckReport run() {
+        fill_analytic();
+        std::string why;
+        if (Replay<long double>::possible(outputs_)) {
+            fill_numeric<long double>();
+            fill_dual();
+            check_identity();
+        } else {
+            Replay<long double>::possible(outputs_, &why);
+            fill_numeric<double>();
+            say("differences in double, no dual numbers: " + why);
+            has_dual_ = false;
+        }
+        judge();
+        return std::move(report_);
+    }
+
+private:
+    Block& block(std::size_t output, std::size_t input) { return blocks_[output * inputs_.size() + input]; }
+
+    // One sweep for each output element.
+    void fill_analytic() {
+        for (std::size_t y = 0; y < outputs_.size(); ++y) {
+            std::vector<double> cotangent(outputs_[y].size(), 0);
+            for (std::size_t i = 0; i < cotangent.size(); ++i) {
+                cotangent[i] = 1;
+                program_.backward(output_lines_[y], cotangent.data());
+                cotangent[i] = 0;
+                for (std::size_t x = 0; x < inputs_.size(); ++x)
+                    if (const double* g = program_.gradient(inputs_[x].line()))
+                        std::copy_n(g, inputs_[x].size(), block(y, x).at(block(y, x).analytic, i));
+            }
+        }
+    }
+
+    template <class U>
+    void fill_numeric() {
+        Replay<U> program(outputs_);
+        for (std::size_t x = 0; x < inputs_.size(); ++x) {
+            const double* numbers = inputs_[x].data();
+            const std::size_t n = inputs_[x].size();
+            double square = 0;
+            for (std::size_t j = 0; j < n; ++j) square += numbers[j] * numbers[j];
+            detail::Differences<U> differences(program, output_lines_, inputs_[x].line(),
+                                               lengths(inputs_[x], std::sqrt(square / static_cast<double>(n))));
+            for (std::size_t j = 0; j < n; ++j) put(x, j, differences.column(j));
+        }
+    }
+
+    /// A column of differences runs over all outputs.
+    void put(std::size_t x, std::size_t j, const Column& column) {
+        std::size_t row = 0;
+        for (std::size_t y = 0; y < outputs_.size(); ++y) {
+            Block& b = block(y, x);
+            for (std::size_t i = 0; i < b.rows; ++i, ++row) {
+                b.at(b.numeric, i)[j] = column.slope[row];
+                b.at(b.error, i)[j] = column.error[row];
+                if (!column.both_sides) continue;
+                b.on_kink[j] = 1;
+                note_kink(y, x, i, j, column.both_sides->first, column.both_sides->second, row);
+            }
+        }
+    }
+
+    // At a kink the value must lie between the slopes on both sides.
+    void note_kink(std::size_t y, std::size_t x, std::size_t i, std::size_t j, const Slopes& left, const Slopes& right, std::size_t row) {
+        const double l = left.slope[row], r = right.slope[row], a = block(y, x).at(block(y, x).analytic, i)[j];
+        const double slack = options_.tolerance * std::max(std::abs(l), std::abs(r)) + 10 * (left.error[row] + right.error[row]);
+        if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return; // smooth along this output
+        const bool between = a >= std::min(l, r) - slack && a <= std::max(l, r) + slack;
+        report_.kinks.push_back({describe(inputs_[x]), multi_index(j, inputs_[x].shape()), multi_index(i, outputs_[y].shape()), l, r, a,
+                                 (a - l) / (r - l)});
+        if (between) return;
+        ++report_.failed;
+        say(fmt::format("on a kink of {}[{}] the backward gives {:.6g}, outside the slopes {:.6g} (left) and {:.6g} (right)",
+                        describe(inputs_[x]), fmt::join(multi_index(j, inputs_[x].shape()), ", "), a, l, r));
+    }
+
+    // Exact columns: one forward in dual numbers for each input element.
+    void fill_dual() {
+        Replay<Dual<double>> program(outputs_);
+        for (std::size_t x = 0; x < inputs_.size(); ++x) {
+            const std::size_t line = inputs_[x].line();
+            const auto lines = program.dependents(line);
+            for (std::size_t j = 0; j < inputs_[x].size(); ++j) {
+                program.values(line)[j].d = 1;
+                program.run(lines);
+                program.values(line)[j].d = 0;
+                for (std::size_t y = 0; y < outputs_.size(); ++y) {
+                    const Dual<double>* values = program.values(output_lines_[y]);
+                    for (std::size_t i = 0; i < outputs_[y].size(); ++i) block(y, x).at(block(y, x).dual, i)[j] = values[i].d;
+                }
+            }
+            program.run(lines);
+        }
+    }
+
+    // ⟨w, Jv⟩ = ⟨Jᵀw, v⟩ for random v and w: exact at kinks too, since both sides take the same branch.
+    void check_identity() {
+        Generator rng{Seed(options_.seed)};
+        Replay<Dual<double>> program(outputs_);
+        std::vector<Array<double>> directions;
+        for (const Var<double>& x : inputs_) {
+            const Array<double>& v = directions.emplace_back(rng.standard_normal(x.shape()));
+            for (std::size_t j = 0; j < v.size(); ++j) program.values(x.line())[j].d = v.data()[j];
+        }
+        program.run();
+        for (std::size_t y = 0; y < outputs_.size(); ++y) {
+            const Array<double> w = rng.standard_normal(outputs_[y].shape());
+            const Dual<double>* values = program.values(output_lines_[y]);
+            double forward = 0, backward = 0, magnitude = 0;
+            for (std::size_t i = 0; i < w.size(); ++i) {
+                forward += w.data()[i] * values[i].d;
+                magnitude += std::abs(w.data()[i] * values[i].d);
+            }
+            program_.backward(output_lines_[y], w.data());
+            for (std::size_t x = 0; x < inputs_.size(); ++x)
+                if (const double* g = program_.gradient(inputs_[x].line()))
+                    for (std::size_t j = 0; j < inputs_[x].size(); ++j) backward += g[j] * directions[x].data()[j];
+            const double broken = std::abs(forward - backward);
+            if (broken != 0) report_.identity = std::max(report_.identity, magnitude > 0 ? broken / magnitude : HUGE_VAL);
+            if (std::isnan(broken)) report_.identity = std::numeric_limits<double>::quiet_NaN();
+        }
+    }
+
+    void judge() {
+        bool unresolved = false, unfinite = false;
+        double worst_excess = -1;
+        for (Block& b : blocks_) {
+            double scale = 0, exact_scale = 0;
+            for (std::size_t k = 0; k < b.rows * b.columns; ++k) {
+                if (b.on_kink[k % b.columns]) continue;
+                if (std::isfinite(b.numeric[k])) scale = std::max(scale, std::abs(b.numeric[k]));
+                exact_scale = std::max(exact_scale, std::abs(b.dual[k]));
+            }
+            report_.elements += b.rows * b.columns;
+            for (std::size_t k = 0; k < b.rows * b.columns; ++k) {
+                if (b.on_kink[k % b.columns]) continue;
+                const double a = b.analytic[k], n = b.numeric[k], difference = std::abs(a - n);
+                if (has_dual_ && exact_scale > 0) report_.dual = worse(report_.dual, std::abs(a - b.dual[k]) / exact_scale);
+                if (!std::isfinite(a) || !std::isfinite(n)) {
+                    unfinite = true;
+                    if (std::isfinite(n) && b.error[k] <= options_.tolerance * scale) { // a smooth point with a wild gradient
+                        ++report_.failed;
+                        worst_excess = HUGE_VAL;
+                        note_worst(b, k, HUGE_VAL);
+                    }
+                    continue;
+                }
+                const double relative = difference == 0 ? 0 : difference / std::max(scale, std::numeric_limits<double>::min());
+                const double resolution = scale > 0 ? b.error[k] / scale : 0;
+                report_.resolution = std::max(report_.resolution, resolution);
+                const bool within = difference <= options_.tolerance * scale;
+                const bool decided = difference > options_.tolerance * scale + 10 * b.error[k];
+                if (decided) ++report_.failed;
+                if (!decided && (!within || resolution > options_.tolerance)) unresolved |= scale > 0 || difference > 0;
+                if (within || decided) report_.difference = std::max(report_.difference, relative);
+                const double excess = decided ? 1 + relative : relative;
+                if (excess > worst_excess) {
+                    worst_excess = excess;
+                    note_worst(b, k, relative);
+                }
+            }
+        }
+        const bool broken = has_dual_ && !(report_.identity <= options_.identity_tolerance);
+        if (broken && std::isfinite(report_.identity))
+            say(fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by {:.2g} of Σ|terms|",
+                            report_.identity));
+        if (report_.failed > 0 || (broken && std::isfinite(report_.identity)))
+            report_.verdict = Verdict::fail;
+        else if (unfinite || (broken && !std::isfinite(report_.identity))) {
+            report_.verdict = Verdict::inconclusive;
+            say("values or slopes at this point are not finite; choose another point");
+        } else if (unresolved) {
+            report_.verdict = Verdict::inconclusive;
+            say(fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point where the output neither "
+                            "saturates nor overflows",
+                            report_.resolution, options_.tolerance));
+        } else if (!report_.kinks.empty()) {
+            report_.verdict = Verdict::kink;
+        }
+    }
+
+    static double worse(double a, double b) { return std::isnan(b) || b > a ? b : a; }
+
+    void note_worst(const Block& b, std::size_t k, double relative) {
+        const Var<double>&y = outputs_[b.output], &x = inputs_[b.input];
+        const detail::Record& record = (*y.state())[static_cast<detail::Index>(y.line())];
+        report_.worst = {record.op != nullptr ? record.op->name() : "leaf",
+                         describe(y),
+                         describe(x),
+                         multi_index(k / b.columns, y.shape()),
+                         multi_index(k % b.columns, x.shape()),
+                         b.analytic[k],
+                         b.numeric[k],
+                         relative,
+                         options_.tolerance};
+    }
+
+    void say(const std::string& sentence) { report_.why += (report_.why.empty() ? "" : "; ") + sentence; }
+
+    const std::vector<Var<double>>& outputs_;
+    const std::vector<Var<double>>& inputs_;
+    const GradcheckOptions options_;
+    Replay<double> program_;
+    std::vector<std::size_t> output_lines_;
+    std::vector<Block> blocks_;
+    bool has_dual_ = true;
+    GradcheckReport report_;
+};
+
+} // namespace
+
+const char* name(Verdict verdict) {
+    switch (verdict) {
+    case Verdict::pass: return "pass";
+    case Verdict::fail: return "fail";
+    case Verdict::kink: return "kink";
+    case Verdict::inconclusive: return "inconclusive";
+    }
+    return "fail";
+}
+
+GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options) {
+    if (outputs.empty()) throw Error("gradcheck: no output was given");
+    if (inputs.empty()) throw Error("gradcheck: no input was given; pass the variables to differentiate by");
+    for (const Var<double>& x : inputs) {
+        const detail::Index i = x.checked("gradcheck");
+        if (x.state() != outputs.front().state())
+            throw Error("gradcheck: input " + x.state()->label(i) + " is on another tape than the output");
+        if (!(*x.state())[i].has(detail::Record::variable))
+            throw Error("gradcheck: " + x.state()->label(i) + " is no variable; make it with tape.variable()");
+    }
+    if (!(options.tolerance > 0) || !(options.identity_tolerance > 0)) throw Error("gradcheck: tolerances must be positive");
+    return Check(outputs, inputs, options).run();
+}
+
+std::string to_string(const GradcheckReport& report) {
+    std::string text = fmt::format("{}: {} elements, {} wrong; against differences {:.2g}, dual numbers {:.2g}, transpose identity {:.2g}\n",
+                                   name(report.verdict), report.elements, report.failed, report.difference, report.dual, report.identity);
+    const JacobianElement& w = report.worst;
+    if (report.verdict != Verdict::pass && !w.op.empty())
+        text += fmt::format("  worst: {}, d {}[{}] / d {}[{}]: backward {:.17g}, differences {:.17g}, relative error {:.2g}, tolerance {:.2g}\n", w.op,
+                            w.output, fmt::join(w.output_index, ", "), w.input, fmt::join(w.index, ", "), w.analytic, w.numeric,
+                            w.relative_error, w.tolerance);
+    for (const Kink& kink : report.kinks)
+        text += fmt::format("  kink: {}[{}] → [{}]: slopes {:.6g} (left), {:.6g} (right); the backward takes {:.6g}\n", kink.input,
+                            fmt::join(kink.index, ", "), fmt::join(kink.output_index, ", "), kink.left, kink.right, kink.analytic);
+    if (!report.why.empty()) text += "  " + report.why + "\n";
+    return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const GradcheckReport& report) { return out << to_string(report); }
+
+} // namespace chalkgrad
