@@ -15,7 +15,23 @@ namespace chalkgrad {
     OP(sub)                                                                                                                             \
     OP(mul)                                                                                                                             \
     OP(div)                                                                                                                             \
-    OP(rms_norm)
+    OP(neg)                                                                                                                             \
+    OP(exp)                                                                                                                             \
+    OP(log)                                                                                                                             \
+    OP(log1p)                                                                                                                           \
+    OP(sqrt)                                                                                                                            \
+    OP(rsqrt)                                                                                                                           \
+    OP(square)                                                                                                                          \
+    OP(reciprocal)                                                                                                                      \
+    OP(tanh)                                                                                                                            \
+    OP(erf)                                                                                                                             \
+    OP(abs)                                                                                                                             \
+    OP(clamp)                                                                                                                           \
+    OP(rms_norm)                                                                                                                        \
+    OP(layer_norm)                                                                                                                      \
+    OP(rms_norm_floor)                                                                                                                  \
+    OP(swiglu_act)                                                                                                                      \
+    OP(gpt_oss_packed)
 
 #define CHALKGRAD_DECLARE(op) CatalogEntry op##_entry();
 CHALKGRAD_OPS(CHALKGRAD_DECLARE)
