@@ -120,8 +120,7 @@ FAST inline T max(std::size_t n, F f) {
         T m(-__builtin_inf());
         for (std::size_t i = 0; i < n; ++i) {
             const T x = f(i);
-            if (x > m || x != x) m = x;
-            if (x != x) break;
+            if (x > m || x != x) m = x;  // a NaN stays: nothing is larger
         }
         return m;
     }

@@ -73,13 +73,13 @@ BOOST_AUTO_TEST_CASE(functions_have_their_derivatives) {
 }
 
 BOOST_AUTO_TEST_CASE(sigmoid_and_tanh_keep_their_tails) {
-    for (const double z : {-700.0, -40.0, -1.0, 0.0, 1.0, 40.0, 700.0}) {
+    for (const double z : {-720.0, -40.0, -1.0, 0.0, 1.0, 40.0, 700.0}) {
         const D y = sigmoid(D(z, 1));
         const double e = std::exp(-std::abs(z));
-        BOOST_TEST(y.v == (z < 0 ? e : 1) / (1 + e), boost::test_tools::tolerance(1e-15));
-        BOOST_TEST(y.d == e / ((1 + e) * (1 + e)), boost::test_tools::tolerance(1e-15));
+        BOOST_TEST(y.v / ((z < 0 ? e : 1) / (1 + e)) == 1, boost::test_tools::tolerance(1e-15));
+        BOOST_TEST(y.d / (e / ((1 + e) * (1 + e))) == 1, boost::test_tools::tolerance(1e-15));
     }
-    BOOST_TEST(tanh(D(30, 1)).d == 4 * std::exp(-60.0), boost::test_tools::tolerance(1e-15));
+    BOOST_TEST(tanh(D(30, 1)).d / (4 * std::exp(-60.0)) == 1, boost::test_tools::tolerance(1e-15));
     BOOST_TEST(is(tanh(D(1e300, 1)), 1, 0));
     BOOST_TEST(is(sigmoid(D(-1e300, 1)), 0, 0));
 }
