@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/half.hpp>
+#include <chalkgrad/autograd/suggest.hpp>
 
 namespace chalkgrad {
 
@@ -26,7 +27,32 @@ namespace chalkgrad {
     OP(tanh)                                                                                                                            \
     OP(erf)                                                                                                                             \
     OP(abs)                                                                                                                             \
+    OP(pow)                                                                                                                             \
     OP(clamp)                                                                                                                           \
+    OP(minimum)                                                                                                                         \
+    OP(maximum)                                                                                                                         \
+    OP(logaddexp)                                                                                                                       \
+    OP(sum)                                                                                                                             \
+    OP(mean)                                                                                                                            \
+    OP(var_biased)                                                                                                                      \
+    OP(amax)                                                                                                                            \
+    OP(amin)                                                                                                                            \
+    OP(logsumexp)                                                                                                                       \
+    OP(matmul)                                                                                                                          \
+    OP(reshape)                                                                                                                         \
+    OP(transpose)                                                                                                                       \
+    OP(concat)                                                                                                                          \
+    OP(stack)                                                                                                                           \
+    OP(where)                                                                                                                           \
+    OP(repeat_kv)                                                                                                                       \
+    OP(relu)                                                                                                                            \
+    OP(sigmoid)                                                                                                                         \
+    OP(softplus)                                                                                                                        \
+    OP(silu)                                                                                                                            \
+    OP(gelu_erf)                                                                                                                        \
+    OP(gelu_tanh)                                                                                                                       \
+    OP(quick_gelu)                                                                                                                      \
+    OP(softcap)                                                                                                                         \
     OP(rms_norm)                                                                                                                        \
     OP(layer_norm)                                                                                                                      \
     OP(rms_norm_floor)                                                                                                                  \
@@ -45,12 +71,9 @@ const std::vector<CatalogEntry>& catalog() {
 const CatalogEntry& find_op(std::string_view name) {
     for (const CatalogEntry& op : catalog())
         if (name == op.name) return op;
-    std::vector<std::string> close;
-    for (const CatalogEntry& op : catalog())
-        if (std::string_view(op.name).starts_with(name.substr(0, 2)) || std::string_view(op.name).find(name) != std::string_view::npos)
-            close.emplace_back(op.name);
-    throw Error(fmt::format("op '{}' is not in the catalogue{}; `chalkgrad list ops` shows all", name,
-                            close.empty() ? "" : fmt::format(": did you mean {}?", fmt::join(close, ", "))));
+    std::vector<std::string> names;
+    for (const CatalogEntry& op : catalog()) names.emplace_back(op.name);
+    throw Error(fmt::format("there is no op '{}'{}; 'chalkgrad list ops' shows them all", name, did_you_mean(name, names)));
 }
 
 Var<double> run_sample(const CatalogEntry& op, const Sample& sample, const Tape& tape, std::vector<Var<double>>* inputs) {

@@ -1,0 +1,139 @@
+// The one file that talks to BLAS.
+#include <chalkgrad/ops/gemm.hpp>
+
+#include <climits>
+#include <cstdlib>
+#include <string>
+
+#include <cblas.h>
+
+#include <chalkgrad/autograd/dual.hpp>
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/pool.hpp>
+
+// Declared here because only OpenBLAS has it; absent in another BLAS.
+extern "C" __attribute__((weak)) void openblas_set_num_threads(int);
+
+namespace chalkgrad {
+namespace {
+
+// Plain loops, the innermost along contiguous memory of C and B where they can be.
+template <class T>
+void loops(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda, const T* b, std::size_t ldb,
+           int beta, T* c, std::size_t ldc) {
+    const std::size_t a_row = op_a == Factor::plain ? lda : 1, a_column = op_a == Factor::plain ? 1 : lda;
+    for (std::size_t i = 0; i < m; ++i) {
+        const T* ai = a + i * a_row;
+        T* ci = c + i * ldc;
+        if (op_b == Factor::transposed) {
+            for (std::size_t j = 0; j < n; ++j) {
+                T s(0);
+                for (std::size_t l = 0; l < k; ++l) s += ai[l * a_column] * b[j * ldb + l];
+                ci[j] = beta == 0 ? s : ci[j] + s;
+            }
+            continue;
+        }
+        if (beta == 0)
+            for (std::size_t j = 0; j < n; ++j) ci[j] = T(0);
+        for (std::size_t l = 0; l < k; ++l) {
+            const T s = ai[l * a_column];
+            for (std::size_t j = 0; j < n; ++j) ci[j] += s * b[l * ldb + j];
+        }
+    }
+}
+
+int blas_int(std::size_t extent) {
+    if (extent > INT_MAX) throw Error("matmul: an extent of " + std::to_string(extent) + " is more than BLAS can count; split the matrix");
+    return static_cast<int>(extent);
+}
+
+// One thread unless the environment says otherwise: on small products more threads only wait for each other.
+void pin_threads() {
+    [[maybe_unused]] static const bool once = [] {
+        if (openblas_set_num_threads != nullptr && std::getenv("OPENBLAS_NUM_THREADS") == nullptr) openblas_set_num_threads(1);
+        return true;
+    }();
+}
+
+struct Double {
+    static constexpr auto gemm = cblas_dgemm;
+    static constexpr auto gemv = cblas_dgemv;
+};
+struct Single {
+    static constexpr auto gemm = cblas_sgemm;
+    static constexpr auto gemv = cblas_sgemv;
+};
+
+template <class Blas, class T>
+void blas(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda, const T* b, std::size_t ldb,
+          int beta, T* c, std::size_t ldc) {
+    pin_threads();
+    const auto transpose = [](bool is) { return is ? CblasTrans : CblasNoTrans; };
+    const bool ta = op_a == Factor::transposed, tb = op_b == Factor::transposed;
+    const int bm = blas_int(m), bn = blas_int(n), bk = blas_int(k), la = blas_int(lda), lb = blas_int(ldb), lc = blas_int(ldc);
+    const T one(1), factor(static_cast<T>(beta));
+    if (n == 1) // c = op(a) b, b a column of stride 1 if transposed, else ldb
+        Blas::gemv(CblasRowMajor, transpose(ta), ta ? bk : bm, ta ? bm : bk, one, a, la, b, tb ? 1 : lb, factor, c, lc);
+    else if (m == 1) // cᵀ = op(b)ᵀ aᵀ
+        Blas::gemv(CblasRowMajor, transpose(!tb), tb ? bn : bk, tb ? bk : bn, one, b, lb, a, ta ? la : 1, factor, c, 1);
+    else
+        Blas::gemm(CblasRowMajor, transpose(ta), transpose(tb), bm, bn, bk, one, a, la, b, lb, factor, c, lc);
+}
+
+/// Values and tangents of a factor as two matrices, packed in its stored order.
+struct Split {
+    Split(const Dual<double>* x, std::size_t rows, std::size_t columns, std::size_t ld) : v(rows * columns), d(rows * columns) {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) {
+                v[i * columns + j] = x[i * ld + j].v;
+                d[i * columns + j] = x[i * ld + j].d;
+            }
+    }
+    Scratch<double> v, d;
+};
+
+/// d(AB) = dA B + A dB.
+void duals(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const Dual<double>* a, std::size_t lda,
+           const Dual<double>* b, std::size_t ldb, int beta, Dual<double>* c, std::size_t ldc) {
+    const bool ta = op_a == Factor::transposed, tb = op_b == Factor::transposed;
+    const std::size_t ca = ta ? m : k, cb = tb ? k : n;
+    Split sa(a, ta ? k : m, ca, lda), sb(b, tb ? n : k, cb, ldb);
+    Scratch<double> v(m * n), d(m * n);
+    blas<Double>(op_a, op_b, m, n, k, sa.v.data(), ca, sb.v.data(), cb, 0, v.data(), n);
+    blas<Double>(op_a, op_b, m, n, k, sa.d.data(), ca, sb.v.data(), cb, 0, d.data(), n);
+    blas<Double>(op_a, op_b, m, n, k, sa.v.data(), ca, sb.d.data(), cb, 1, d.data(), n);
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+            const Dual<double> product(v[i * n + j], d[i * n + j]);
+            Dual<double>& cij = c[i * ldc + j];
+            cij = beta == 0 ? product : cij + product;
+        }
+}
+
+} // namespace
+
+template <class T>
+void gemm(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda, const T* b, std::size_t ldb,
+          int beta, T* c, std::size_t ldc) {
+    // Calling BLAS costs about 100 ns, splitting duals more.
+    constexpr std::size_t small = std::is_same_v<T, Dual<double>> ? 12 * 12 * 12 : 4 * 4 * 4;
+    if (m == 0 || n == 0) return;
+    if (std::is_same_v<T, long double> || k == 0 || m * n * k <= small)
+        loops(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    else if constexpr (std::is_same_v<T, double>)
+        blas<Double>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    else if constexpr (std::is_same_v<T, float>)
+        blas<Single>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    else if constexpr (std::is_same_v<T, Dual<double>>)
+        duals(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                                                        \
+    template void gemm(Factor, Factor, std::size_t, std::size_t, std::size_t, const T*, std::size_t, const T*, std::size_t, int, T*,    \
+                       std::size_t);
+CHALKGRAD_INSTANTIATE(double)
+CHALKGRAD_INSTANTIATE(float)
+CHALKGRAD_INSTANTIATE(long double)
+CHALKGRAD_INSTANTIATE(Dual<double>)
+
+} // namespace chalkgrad
