@@ -5,14 +5,11 @@ namespace chalkgrad::CHALKGRAD_ISA {
 
 // x stays itself where it equals a limit: that choice makes the slope there 1. Comparisons with NaN are false: NaN stays too.
 template <class T>
-FAST inline T clamped(T x, T lo, T hi) {
-    const T y = x < lo ? lo : x;
-    return y > hi ? hi : y;
-}
-
-template <class T>
 void clamp_forward(std::size_t n, T lo, T hi, const T* x, T* y) {
-    each<T>(n, [=](std::size_t i) FAST { y[i] = clamped(x[i], lo, hi); });
+    each<T>(n, [=](std::size_t i) FAST {
+        const T raised = x[i] < lo ? lo : x[i];
+        y[i] = raised > hi ? hi : raised;
+    });
 }
 
 template <class T>
@@ -53,10 +50,7 @@ struct Clamp {
 
     template <class T>
     void forward(Ins<T> in, Out<T> y, T*) const {
-        if (y.size() == 1)
-            y[0] = base::clamped(in[0][0], T(lo), T(hi));
-        else
-            kernel::clamp_forward<T>(y.size(), T(lo), T(hi), in[0].data, y.data);
+        kernel::clamp_forward<T>(y.size(), T(lo), T(hi), in[0].data, y.data);
     }
     template <class T>
     void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {

@@ -136,28 +136,22 @@ CHALKGRAD_FUNCTION(abs, AbsRule)
     template Var<T> abs(const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
-namespace {
-
-using Draw = std::function<std::vector<Sample>(Generator&)>;
-const Draw around_zero = [](Generator& rng) { return unary_samples(rng, -3, 3); };
-const Draw positive = [](Generator& rng) { return unary_samples(rng, 0.2, 5); };
-const Draw not_zero = [](Generator& rng) { return away_from(0, 0.2, unary_samples(rng, -3, 3)); };
-
-} // namespace
-
 #define CHALKGRAD_ENTRY(op, formula, section, draw)                                                                                     \
-    CatalogEntry op##_entry() { return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); }, draw); }
-CHALKGRAD_ENTRY(neg, "-x", "element-wise", around_zero)
-CHALKGRAD_ENTRY(exp, "e^x", "element-wise", around_zero)
-CHALKGRAD_ENTRY(log, "log x", "element-wise", positive)
-CHALKGRAD_ENTRY(log1p, "log(1 + x)", "element-wise", [](Generator& rng) { return unary_samples(rng, -0.8, 3); })
-CHALKGRAD_ENTRY(sqrt, "sqrt(x)", "element-wise", positive)
-CHALKGRAD_ENTRY(rsqrt, "1 / sqrt(x)", "element-wise", positive)
-CHALKGRAD_ENTRY(square, "x^2", "element-wise", around_zero)
-CHALKGRAD_ENTRY(reciprocal, "1 / x", "element-wise", not_zero)
-CHALKGRAD_ENTRY(tanh, "tanh x", "§11", [](Generator& rng) { return unary_samples(rng, -8, 8); })
-CHALKGRAD_ENTRY(erf, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", around_zero)
-CHALKGRAD_ENTRY(abs, "|x|", "element-wise", not_zero)
+    CatalogEntry op##_entry() {                                                                                                         \
+        return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); },                                                      \
+                     [](Generator& rng) { return unary_samples([&](const Shape& shape) { return draw; }); });                           \
+    }
+CHALKGRAD_ENTRY(neg, "-x", "element-wise", rng.standard_normal(shape))
+CHALKGRAD_ENTRY(exp, "e^x", "element-wise", rng.uniform(-3, 3, shape))
+CHALKGRAD_ENTRY(log, "log x", "element-wise", rng.uniform(0.2, 5, shape))
+CHALKGRAD_ENTRY(log1p, "log(1 + x)", "element-wise", rng.uniform(-0.8, 3, shape))
+CHALKGRAD_ENTRY(sqrt, "sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape))
+CHALKGRAD_ENTRY(rsqrt, "1 / sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape))
+CHALKGRAD_ENTRY(square, "x^2", "element-wise", rng.standard_normal(shape))
+CHALKGRAD_ENTRY(reciprocal, "1 / x", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)))
+CHALKGRAD_ENTRY(tanh, "tanh x", "§11", rng.uniform(-8, 8, shape))
+CHALKGRAD_ENTRY(erf, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", rng.uniform(-3, 3, shape))
+CHALKGRAD_ENTRY(abs, "|x|", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)))
 
 } // namespace chalkgrad
 #endif

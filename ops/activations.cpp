@@ -1,0 +1,163 @@
+// Activation functions and their slopes:  x̄ = ȳ f′(x).  The formulas stand in activation_functions.hpp, beside the gates'.
+#include <chalkgrad/ops/activation_functions.hpp>
+#include <chalkgrad/ops/unary.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+CHALKGRAD_UNARY(relu, Relu)
+CHALKGRAD_UNARY(sigmoid, Sigmoid)
+CHALKGRAD_UNARY(softplus, Softplus)
+CHALKGRAD_UNARY(silu, Silu)
+CHALKGRAD_UNARY(gelu_erf, GeluErf)
+CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
+
+template <class T>
+void quick_gelu_forward(std::size_t n, T alpha, const T* x, T* y) {
+    each<T>(n, [=](std::size_t i) FAST { y[i] = Swish::y(x[i], alpha); });
+}
+template <class T>
+void quick_gelu_gx(std::size_t n, T alpha, const T* x, const T* gy, T* gx) {
+    each<T>(n, [=](std::size_t i) FAST { gx[i] = is_zero(gy[i]) ? T(0) : gy[i] * Swish::slope(x[i], alpha); });
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_UNARY_KERNELS(relu)
+CHALKGRAD_UNARY_KERNELS(sigmoid)
+CHALKGRAD_UNARY_KERNELS(softplus)
+CHALKGRAD_UNARY_KERNELS(silu)
+CHALKGRAD_UNARY_KERNELS(gelu_erf)
+CHALKGRAD_UNARY_KERNELS(gelu_tanh)
+CHALKGRAD_KERNEL(quick_gelu_forward)
+CHALKGRAD_KERNEL(quick_gelu_gx)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/ops/activations.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/extrema.hpp>
+
+namespace chalkgrad {
+namespace {
+
+CHALKGRAD_UNARY_RULE(
+    ReluRule, relu, Relu, Role::activation, template <class T> void sides(Ins<T> in, Sides& out) const {
+        for (std::size_t i = 0; i < in[0].size(); ++i) out.compare(in[0][i], T(0));
+    })
+CHALKGRAD_UNARY_RULE(SigmoidRule, sigmoid, Sigmoid, Role::activation)
+CHALKGRAD_UNARY_RULE(SoftplusRule, softplus, Softplus, Role::activation)
+CHALKGRAD_UNARY_RULE(SiluRule, silu, Silu, Role::activation)
+CHALKGRAD_UNARY_RULE(GeluErfRule, gelu_erf, GeluErf, Role::activation)
+CHALKGRAD_UNARY_RULE(GeluTanhRule, gelu_tanh, GeluTanh, Role::activation)
+
+struct QuickGelu {
+    static constexpr const char* name = "quick_gelu";
+    static constexpr const char* inputs[] = {"x"};
+    static constexpr Role role = Role::activation;
+    double alpha;
+
+    Shape shape(Shapes in) const {
+        require_positive(name, "alpha", alpha);
+        return in[0];
+    }
+    void attributes(Attributes& out) const { out.set("alpha", alpha); }
+    double natural_length(Ins<double>) const { return 1 / alpha; }
+
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T*) const {
+        kernel::quick_gelu_forward<T>(y.size(), T(alpha), in[0].data, y.data);
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        kernel::quick_gelu_gx<T>(y.size(), T(alpha), in[0].data, gy.data, gx[0].data);
+    }
+};
+
+} // namespace
+
+#define CHALKGRAD_FUNCTION(op, Rule)                                                                                                    \
+    template <class T>                                                                                                                  \
+    Var<T> op(const Var<T>& x) {                                                                                                        \
+        return apply(Rule{}, x);                                                                                                        \
+    }
+CHALKGRAD_FUNCTION(relu, ReluRule)
+CHALKGRAD_FUNCTION(sigmoid, SigmoidRule)
+CHALKGRAD_FUNCTION(softplus, SoftplusRule)
+CHALKGRAD_FUNCTION(silu, SiluRule)
+CHALKGRAD_FUNCTION(gelu_erf, GeluErfRule)
+CHALKGRAD_FUNCTION(gelu_tanh, GeluTanhRule)
+template <class T>
+Var<T> quick_gelu(const Var<T>& x, double alpha) {
+    return apply(QuickGelu{alpha}, x);
+}
+
+template <class T>
+Var<T> sigmoid_composed(const Var<T>& x) {
+    return exp(-logaddexp(x.tape().template number<T>(0), -x));
+}
+template <class T>
+Var<T> softplus_composed(const Var<T>& x) {
+    return logaddexp(x.tape().template number<T>(0), x);
+}
+template <class T>
+Var<T> silu_composed(const Var<T>& x) {
+    return x * sigmoid(x);
+}
+template <class T>
+Var<T> gelu_erf_composed(const Var<T>& x) {
+    return 0.5 * x * (1 + erf(x / number_t<T>(1.4142135623730950488016887242097L)));
+}
+template <class T>
+Var<T> gelu_tanh_composed(const Var<T>& x) {
+    const Var<T> u = number_t<T>(0.7978845608028653558798921198687L) * (x + number_t<T>(0.044715L) * (x * x * x));
+    return 0.5 * x * (1 + tanh(u));
+}
+template <class T>
+Var<T> quick_gelu_composed(const Var<T>& x, double alpha) {
+    return x * sigmoid(alpha * x);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                                                        \
+    template Var<T> relu(const Var<T>&);                                                                                                \
+    template Var<T> sigmoid(const Var<T>&);                                                                                             \
+    template Var<T> softplus(const Var<T>&);                                                                                            \
+    template Var<T> silu(const Var<T>&);                                                                                                \
+    template Var<T> gelu_erf(const Var<T>&);                                                                                            \
+    template Var<T> gelu_tanh(const Var<T>&);                                                                                           \
+    template Var<T> quick_gelu(const Var<T>&, double);                                                                                  \
+    template Var<T> sigmoid_composed(const Var<T>&);                                                                                    \
+    template Var<T> softplus_composed(const Var<T>&);                                                                                   \
+    template Var<T> silu_composed(const Var<T>&);                                                                                       \
+    template Var<T> gelu_erf_composed(const Var<T>&);                                                                                   \
+    template Var<T> gelu_tanh_composed(const Var<T>&);                                                                                  \
+    template Var<T> quick_gelu_composed(const Var<T>&, double);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+
+CatalogEntry relu_entry() {
+    return entry("relu", "max(x, 0)", "§8", [](auto& c) { return relu(c.in("x")); },
+                 [](Generator& rng) { return unary_samples([&](const Shape& shape) { return away_from(0, 0.1, rng.standard_normal(shape)); }); });
+}
+
+#define CHALKGRAD_ENTRY(op, formula, section)                                                                                           \
+    CatalogEntry op##_entry() {                                                                                                         \
+        return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); },                                                      \
+                     [](Generator& rng) { return unary_samples([&](const Shape& shape) { return rng.uniform(-6, 6, shape); }); },       \
+                     [](auto& c) { return op##_composed(c.in("x")); });                                                                 \
+    }
+CHALKGRAD_ENTRY(sigmoid, "1 / (1 + e^-x)", "§8")
+CHALKGRAD_ENTRY(softplus, "log(1 + e^x)", "§11")
+CHALKGRAD_ENTRY(silu, "x sigmoid(x)", "§8")
+CHALKGRAD_ENTRY(gelu_erf, "x Phi(x)", "§8")
+CHALKGRAD_ENTRY(gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8")
+
+CatalogEntry quick_gelu_entry() {
+    return entry(
+        "quick_gelu", "x sigmoid(alpha x)", "§8", [](auto& c) { return quick_gelu(c.in("x"), c.number("alpha", 1.702)); },
+        [](Generator& rng) {
+            return unary_samples([&](const Shape& shape) { return rng.uniform(-4, 4, shape); }, "x", {{"alpha", 1.702}});
+        },
+        [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); });
+}
+
+} // namespace chalkgrad
+#endif
