@@ -25,7 +25,7 @@ struct Sigmoids {
 };
 template <class T>
 FAST inline Sigmoids<T> sigmoids(T z) {
-    const T e = exp(-abs(z)), large = 1 / (1 + e), small = e * large;
+    const T e = exp(z < 0 ? z : -z), large = 1 / (1 + e), small = e * large; // not abs(z): a dual at 0 would lose its tangent
     return z < 0 ? Sigmoids<T>{small, large} : Sigmoids<T>{large, small};
 }
 

@@ -43,8 +43,13 @@ namespace chalkgrad {
     OP(transpose)                                                                                                                       \
     OP(concat)                                                                                                                          \
     OP(stack)                                                                                                                           \
+    OP(slice)                                                                                                                           \
     OP(where)                                                                                                                           \
     OP(repeat_kv)                                                                                                                       \
+    OP(embedding)                                                                                                                       \
+    OP(softmax)                                                                                                                         \
+    OP(log_softmax)                                                                                                                     \
+    OP(cross_entropy)                                                                                                                   \
     OP(relu)                                                                                                                            \
     OP(sigmoid)                                                                                                                         \
     OP(softplus)                                                                                                                        \
@@ -57,7 +62,9 @@ namespace chalkgrad {
     OP(layer_norm)                                                                                                                      \
     OP(rms_norm_floor)                                                                                                                  \
     OP(swiglu_act)                                                                                                                      \
-    OP(gpt_oss_packed)
+    OP(gpt_oss_packed)                                                                                                                  \
+    OP(reglu)                                                                                                                           \
+    OP(geglu)
 
 #define CHALKGRAD_DECLARE(op) CatalogEntry op##_entry();
 CHALKGRAD_OPS(CHALKGRAD_DECLARE)

@@ -1,14 +1,8 @@
-// What norms share: checks of rows, gains and constants, and a gain that may be a vector, one number, or absent.
+// What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
 #pragma once
 
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/pool.hpp>
-#include <chalkgrad/autograd/rule.hpp>
-#include <chalkgrad/ops/rms_norm.hpp>
+#include <chalkgrad/ops/check.hpp>
 
 namespace chalkgrad {
 
@@ -28,23 +22,18 @@ inline void require_gain(const char* op, const char* name, Shapes in, std::size_
                             to_string(in[0]), d));
 }
 
-/// Refuses zero, negative and non-finite constants.
-inline void require_positive(const char* op, const char* name, double value) {
-    if (!(value > 0) || std::isinf(value)) throw Error(fmt::format("{}: {} is {}; it must be finite and positive", op, name, value));
-}
-
-/// A gain as D numbers, whatever it was given as.
+/// A gain or bias as D numbers, whatever it was given as: shift + what was given, or `absent` where nothing was.
 template <class T>
-class FullGain {
+class FullRow {
 public:
-    FullGain(In<T> gamma, std::size_t d, Gain gain = Gain::weight) : buffer_(gamma && gamma.shape->rank() == 1 && gain == Gain::weight ? 0 : d) {
-        if (gamma && gamma.shape->rank() == 1 && gain == Gain::weight) {
-            data_ = gamma.data;
+    FullRow(In<T> given, std::size_t d, double absent, double shift = 0)
+        : buffer_(given && given.shape->rank() == 1 && shift == 0 ? 0 : d), data_(buffer_.data()) {
+        if (data_ == nullptr) {
+            data_ = given.data;
             return;
         }
-        const T shift(gamma && gain == Gain::weight ? 0 : 1);
-        for (std::size_t j = 0; j < d; ++j) buffer_[j] = !gamma ? shift : shift + gamma[gamma.shape->rank() == 0 ? 0 : j];
-        data_ = buffer_.data();
+        const std::size_t step = given && given.shape->rank() == 1;
+        for (std::size_t j = 0; j < d; ++j) buffer_[j] = given ? T(shift) + given[j * step] : T(absent);
     }
     const T* data() const { return data_; }
 
@@ -53,20 +42,21 @@ private:
     const T* data_;
 };
 
-/// The gradient of such a gain: D numbers, summed into one where the gain is one.
+/// The gradient of such a row: D numbers, summed into one where it was given as one, dropped where nobody wants it.
 template <class T>
-class GainGradient {
+class RowGradient {
 public:
-    GainGradient(Out<T> gradient, std::size_t d) : gradient_(gradient), buffer_(gradient.shape->rank() == 1 ? 0 : d), d_(d) {}
-    GainGradient(const GainGradient&) = delete;
-    GainGradient& operator=(const GainGradient&) = delete;
-    ~GainGradient() {
-        if (gradient_.shape->rank() == 1) return;
+    RowGradient(Out<T> gradient, std::size_t d)
+        : gradient_(gradient), buffer_(gradient && gradient.shape->rank() == 1 ? 0 : d), d_(d) {}
+    RowGradient(const RowGradient&) = delete;
+    RowGradient& operator=(const RowGradient&) = delete;
+    ~RowGradient() {
+        if (!gradient_ || gradient_.shape->rank() == 1) return;
         T total(0);
         for (std::size_t j = 0; j < d_; ++j) total += buffer_[j];
         gradient_[0] = total;
     }
-    T* data() { return gradient_.shape->rank() == 1 ? gradient_.data : buffer_.data(); }
+    T* data() { return gradient_ && gradient_.shape->rank() == 1 ? gradient_.data : buffer_.data(); }
 
 private:
     Out<T> gradient_;
@@ -74,4 +64,4 @@ private:
     std::size_t d_;
 };
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

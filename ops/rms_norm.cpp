@@ -1,12 +1,13 @@
 // rms_norm:  r = 1/√(⟨x²⟩ + ε),  n = r x,  y = γ n          ⟨·⟩ is the mean over a row; γ may be 1 + γ, one number, or absent
 #include <chalkgrad/autograd/kernel.hpp>
+#include <chalkgrad/ops/norm_kernels.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T>
-void rms_norm_forward(std::size_t rows, std::size_t d, T eps, const T* x, const T* gamma, T* r, T* y) {
+void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, T* r, T* y) {
     for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        const T rt = r[t] = 1 / sqrt(sum<T>(d, [=](std::size_t j) FAST { return x[j] * x[j]; }) / T(d) + eps);
+        const T rt = r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return x[j]; });
         each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (rt * x[j]); });
     }
 }
@@ -16,7 +17,7 @@ template <class T>
 void rms_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx) {
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d) {
         const T rt = r[t];
-        const T m = rt * sum<T>(d, [=](std::size_t j) FAST { return gamma[j] * gy[j] * x[j]; }) / T(d);
+        const T m = sum<T>(d, [=](std::size_t j) FAST { return gamma[j] * gy[j] * (rt * x[j]); }) / T(d);
         each<T>(d, [=](std::size_t j) FAST { gx[j] = rt * (gamma[j] * gy[j] - (rt * x[j]) * m); });
     }
 }
@@ -24,22 +25,10 @@ void rms_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, co
 // γ̄ = Σ_rows ȳ n.
 template <class T>
 void rms_norm_ggamma(std::size_t rows, std::size_t d, const T* x, const T* r, const T* gy, T* ggamma) {
-    each<T>(d, [=](std::size_t j) FAST { ggamma[j] = 0; });
-    std::size_t t = 0;
-    for (; t + 4 <= rows; t += 4, x += 4 * d, gy += 4 * d) { // four rows for each pass over γ̄
-        const T r0 = r[t], r1 = r[t + 1], r2 = r[t + 2], r3 = r[t + 3];
-        each<T>(d, [=](std::size_t j) FAST {
-            ggamma[j] += (gy[j] * (r0 * x[j]) + gy[d + j] * (r1 * x[d + j])) +
-                         (gy[2 * d + j] * (r2 * x[2 * d + j]) + gy[3 * d + j] * (r3 * x[3 * d + j]));
-        });
-    }
-    for (; t < rows; ++t, x += d, gy += d) {
-        const T rt = r[t];
-        each<T>(d, [=](std::size_t j) FAST { ggamma[j] += gy[j] * (rt * x[j]); });
-    }
+    column_sums<T>(rows, d, ggamma, [=](std::size_t t, std::size_t j) FAST { return gy[t * d + j] * (r[t] * x[t * d + j]); });
 }
 
-} // namespace chalkgrad::CHALKGRAD_ISA
+}  // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(rms_norm_forward)
 CHALKGRAD_KERNEL(rms_norm_gx)
@@ -47,8 +36,11 @@ CHALKGRAD_KERNEL(rms_norm_ggamma)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
+#include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
 
 namespace chalkgrad {
@@ -77,39 +69,70 @@ struct RmsNorm {
     template <class T>
     void forward(Ins<T> in, Out<T> y, T* r) const {
         const In<T> x = in[0];
-        const FullGain<T> gamma(in[1], x.last(), gain);
-        kernel::rms_norm_forward<T>(x.rows(), x.last(), T(eps), x.data, gamma.data(), r, y.data);
+        const FullRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
+        kernel::rms_norm_forward<T>(x.rows(), x.last(), T(eps), T(std::sqrt(eps)), x.data, gamma.data(), r, y.data);
     }
     template <class T>
     void vjp(Ins<T> in, In<T>, In<T> gy, const T* r, Outs<T> gx) const {
         const In<T> x = in[0];
-        const FullGain<T> gamma(in[1], x.last(), gain);
+        const FullRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
         if (gx[0]) kernel::rms_norm_gx<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data);
         if (gx[1]) {
-            GainGradient<T> ggamma(gx[1], x.last());
+            RowGradient<T> ggamma(gx[1], x.last());
             kernel::rms_norm_ggamma<T>(x.rows(), x.last(), x.data, r, gy.data, ggamma.data());
         }
     }
 };
 
-} // namespace
+}  // namespace
 
 template <class T>
-Var<T> rms_norm(const Var<T>& x, const Var<T>& gamma, double eps, Gain gain) {
+Var<T> rms_norm(const Var<T>& x, const Var<T>& gamma, double eps, Gain gain, Cast cast) {
+    constexpr bool is_storage = !std::is_same_v<T, work_t<T>>;
+    if (is_storage && cast == Cast::before_weight && gamma) {
+        // Every op's result is rounded: the norm without its gain, then the gain, is Llama's order.
+        const Scope scope = x.tape().scope("rms_norm", Role::norm);
+        return rms_norm(x, {}, eps) * (gain == Gain::one_plus_weight ? 1 + gamma : gamma);
+    }
     return apply(RmsNorm{eps, gain}, x, gamma);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> rms_norm(const Var<T>&, const Var<T>&, double, Gain);
+template <class T>
+Var<T> rms_norm_composed(const Var<T>& x, const Var<T>& gamma, double eps, Gain gain) {
+    const Var<T> n = x / sqrt(mean(square(x), -1, true) + eps);
+    return !gamma ? n : gain == Gain::one_plus_weight ? n * (1 + gamma) : n * gamma;
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                    \
+    template Var<T> rms_norm(const Var<T>&, const Var<T>&, double, Gain, Cast);      \
+    template Var<T> rms_norm_composed(const Var<T>&, const Var<T>&, double, Gain);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+
+namespace {
+
+template <class C>
+Gain gain_of(C& c) {
+    const std::string word = c.word("gain", "gamma");
+    if (word != "gamma" && word != "1 + gamma")
+        throw Error(fmt::format("rms_norm: attribute 'gain' is '{}'; it must be 'gamma' or '1 + gamma'", word));
+    return word == "gamma" ? Gain::weight : Gain::one_plus_weight;
+}
+template <class C>
+Cast cast_of(C& c) {
+    const std::string word = c.word("cast", "after_weight");
+    if (word != "after_weight" && word != "before_weight")
+        throw Error(fmt::format("rms_norm: attribute 'cast' is '{}'; it must be 'after_weight' or 'before_weight'", word));
+    return word == "after_weight" ? Cast::after_weight : Cast::before_weight;
+}
+
+}  // namespace
 
 CatalogEntry rms_norm_entry() {
     return entry(
         "rms_norm", "gamma x / sqrt(mean(x^2) + eps)", "§5",
         [](auto& c) {
             c.ignore({"seed", "row_rms"});
-            const std::string gain = c.word("gain", "gamma");
-            return rms_norm(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6),
-                            gain == "1 + gamma" ? Gain::one_plus_weight : Gain::weight);
+            return rms_norm(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c), cast_of(c));
         },
         [](Generator& rng) {
             // γ ≠ 1, several rows, and one whose mean square is ε: there an ε left out of the backward shows.
@@ -119,11 +142,18 @@ CatalogEntry rms_norm_entry() {
                 {"row_of_sqrt_eps", {{"x", x}, {"gamma", rng.standard_normal({6})}}, {}, {{"eps", 1e-6}}},
                 {"no_gain", {{"x", rng.standard_normal({2, 3})}}, {}, {{"eps", 0.1}}},
                 {"number_gain", {{"x", rng.standard_normal({3, 5})}, {"gamma", rng.standard_normal({})}}, {}, {{"eps", 1e-2}}},
-                {"one_plus_gain", {{"x", rng.standard_normal({2, 3, 4})}, {"gamma", rng.standard_normal({4})}}, {},
-                 {{"eps", 1e-5}, {"gain", std::string("1 + gamma")}}},
+                {"one_plus_gain",
+                 {{"x", rng.standard_normal({2, 3, 4})}, {"gamma", rng.standard_normal({4})}},
+                 {},
+                 {{"eps", 1e-5}, {"gain", std::string("1 + gamma")}, {"cast", std::string("before_weight")}}},
+                {"row_of_eleven", {{"x", rng.standard_normal({5, 11})}, {"gamma", rng.standard_normal({11})}}, {}, {{"eps", 1e-5}}},
                 {"row_of_one", {{"x", rng.standard_normal({3, 1})}, {"gamma", rng.standard_normal({1})}}, {}, {{"eps", 0.1}}}};
+        },
+        [](auto& c) {
+            cast_of(c);
+            return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
         });
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad
 #endif

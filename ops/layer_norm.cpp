@@ -1,0 +1,148 @@
+// layer_norm:  c = x − ⟨x⟩,  c ← c − ⟨c⟩,  r = 1/√(⟨c²⟩ + ε),  n = r c,  y = γ n + β        ⟨·⟩ is the mean over a row
+#include <chalkgrad/autograd/kernel.hpp>
+#include <chalkgrad/ops/norm_kernels.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// Kept for each row: its mean, the rounding error of that (which the second centring finds), and r.
+template <class T>
+void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, const T* beta,
+                        T* moments, T* y) {
+    for (std::size_t t = 0; t < rows; ++t, x += d, y += d, moments += 3) {
+        T mean = sum<T>(d, [=](std::size_t j) FAST { return x[j]; }) / T(d);
+        if (!(mean - mean == 0)) mean = sum<T>(d, [=](std::size_t j) FAST { return x[j] / T(d); });  // Σx overflowed
+        const T rest = sum<T>(d, [=](std::size_t j) FAST { return x[j] - mean; }) / T(d);
+        const T r = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return (x[j] - mean) - rest; });
+        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (r * ((x[j] - mean) - rest)) + beta[j]; });
+        moments[0] = mean;
+        moments[1] = rest;
+        moments[2] = r;
+    }
+}
+
+// Vary x: dn = r (dx − ⟨dx⟩ − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − ⟨h⟩ − n ⟨n h⟩).
+template <class T>
+void layer_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
+    for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d, moments += 3) {
+        const T mean = moments[0], rest = moments[1], r = moments[2];
+        const Pair<T> s = sum2<T>(d, [=](std::size_t j) FAST {
+            const T h = gamma[j] * gy[j];
+            return Pair<T>{h, h * (r * ((x[j] - mean) - rest))};
+        });
+        const T a = s.first / T(d), b = s.second / T(d);
+        each<T>(d, [=](std::size_t j) FAST {
+            gx[j] = r * ((gamma[j] * gy[j] - a) - (r * ((x[j] - mean) - rest)) * b);
+        });
+    }
+}
+
+// γ̄ = Σ_rows ȳ n,  β̄ = Σ_rows ȳ.
+template <class T>
+void layer_norm_ggamma(std::size_t rows, std::size_t d, const T* x, const T* moments, const T* gy, T* ggamma) {
+    column_sums<T>(rows, d, ggamma, [=](std::size_t t, std::size_t j) FAST {
+        return gy[t * d + j] * (moments[3 * t + 2] * ((x[t * d + j] - moments[3 * t]) - moments[3 * t + 1]));
+    });
+}
+template <class T>
+void layer_norm_gbeta(std::size_t rows, std::size_t d, const T* gy, T* gbeta) {
+    column_sums<T>(rows, d, gbeta, [=](std::size_t t, std::size_t j) FAST { return gy[t * d + j]; });
+}
+
+}  // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(layer_norm_forward)
+CHALKGRAD_KERNEL(layer_norm_gx)
+CHALKGRAD_KERNEL(layer_norm_ggamma)
+CHALKGRAD_KERNEL(layer_norm_gbeta)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/gain.hpp>
+#include <chalkgrad/ops/layer_norm.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct LayerNorm {
+    static constexpr const char* name = "layer_norm";
+    static constexpr const char* inputs[] = {"x", "gamma", "beta"};
+    static constexpr Role role = Role::norm;
+    double eps;
+
+    Shape shape(Shapes in) const {
+        require_rows(name, in[0]);
+        require_gain(name, "gamma", in, 1);
+        require_gain(name, "beta", in, 2);
+        require_positive(name, "eps", eps);
+        return in[0];
+    }
+    std::size_t saved(Shapes in) const { return 3 * in[0].rows(); }  // mean, its rounding error, r
+    void attributes(Attributes& out) const { out.set("eps", eps); }
+    double natural_length(Ins<double>) const { return std::sqrt(eps); }
+
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T* moments) const {
+        const In<T> x = in[0];
+        const FullRow<T> gamma(in[1], x.last(), 1), beta(in[2], x.last(), 0);
+        kernel::layer_norm_forward<T>(x.rows(), x.last(), T(eps), T(std::sqrt(eps)), x.data, gamma.data(), beta.data(),
+                                      moments, y.data);
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T>, In<T> gy, const T* moments, Outs<T> gx) const {
+        const In<T> x = in[0];
+        const std::size_t rows = x.rows(), d = x.last();
+        if (gx[0]) {
+            const FullRow<T> gamma(in[1], d, 1);
+            kernel::layer_norm_gx<T>(rows, d, x.data, gamma.data(), moments, gy.data, gx[0].data);
+        }
+        if (gx[1]) {
+            RowGradient<T> ggamma(gx[1], d);
+            kernel::layer_norm_ggamma<T>(rows, d, x.data, moments, gy.data, ggamma.data());
+        }
+        if (gx[2]) {
+            RowGradient<T> gbeta(gx[2], d);
+            kernel::layer_norm_gbeta<T>(rows, d, gy.data, gbeta.data());
+        }
+    }
+};
+
+}  // namespace
+
+template <class T>
+Var<T> layer_norm(const Var<T>& x, const Var<T>& gamma, const Var<T>& beta, double eps) {
+    return apply(LayerNorm{eps}, x, gamma, beta);
+}
+
+#define CHALKGRAD_INSTANTIATE(T) template Var<T> layer_norm(const Var<T>&, const Var<T>&, const Var<T>&, double);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+
+CatalogEntry layer_norm_entry() {
+    return entry(
+        "layer_norm", "gamma (x - mean) / sqrt(var + eps) + beta", "§5",
+        [](auto& c) {
+            c.ignore({"seed", "row_rms"});
+            return layer_norm(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5));
+        },
+        [](Generator& rng) {
+            // One row's variance is about ε, where an ε left out of the backward shows; one row has a mean far from zero.
+            Array<double> x = rng.standard_normal({4, 5});
+            for (std::size_t j = 0; j < 5; ++j) {
+                x(1, j) *= 1e-3;
+                x(2, j) += 30;
+            }
+            return std::vector<Sample>{
+                {"affine", {{"x", x}, {"gamma", rng.standard_normal({5})}, {"beta", rng.standard_normal({5})}}, {},
+                 {{"eps", 1e-6}}},
+                {"plain", {{"x", rng.standard_normal({2, 3})}}, {}, {{"eps", 0.1}}},
+                {"gain_only", {{"x", rng.standard_normal({5, 4})}, {"gamma", rng.standard_normal({4})}}, {}, {{"eps", 1e-5}}},
+                {"bias_only", {{"x", rng.standard_normal({2, 11})}, {"beta", rng.standard_normal({11})}}, {}, {{"eps", 1e-2}}},
+                {"numbers",
+                 {{"x", rng.standard_normal({2, 2, 3})}, {"gamma", rng.standard_normal({})}, {"beta", rng.standard_normal({})}},
+                 {},
+                 {{"eps", 1e-2}}}};
+        });
+}
+
+}  // namespace chalkgrad
+#endif

@@ -1,0 +1,330 @@
+// swiglu_act:  g′ = min(g, gate_limit),  u′ = clip(u, ±up_limit),  y = φ(g′) (u′ + shift),  φ(z) = z σ(αz)
+// gpt_oss_packed: the same with g = p[0::2], u = p[1::2], both limits equal, shift 1.  reglu, geglu:  y = φ(g) u
+#include <chalkgrad/autograd/kernel.hpp>
+#include <chalkgrad/ops/activation_functions.hpp>
+#include <chalkgrad/ops/cotangent.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+/// One element of it; a limit that is absent is +inf.
+template <class T>
+struct Swiglu {
+    T alpha, gate_limit, up_limit, shift;
+
+    FAST T gate(T g) const { return g > gate_limit ? gate_limit : g; }
+    FAST T up(T u) const { return u > up_limit ? up_limit : u < -up_limit ? -up_limit : u; }
+    // Where σ has underflowed φ is −0: at z = −inf the product would be NaN.
+    FAST static T phi(T z, T s) { return s == 0 ? T(-0.0) : z * s; }
+    // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
+    FAST static bool below(T x, T limit) { return x <= limit || limit == T(__builtin_inf()); }
+
+    FAST T y(T g, T u) const {
+        const T z = gate(g);
+        return phi(z, sigmoid(alpha * z)) * (up(u) + shift);
+    }
+
+    // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz), both from one exp; at z = inf, φt is inf·0 and tends to 0.
+    // So ḡ = ȳ φ′ (u′ + shift), ū = ȳ φ, each 0 beyond its limits.
+    FAST Pair<T> gradients(T g, T u, T gy) const {
+        const T z = gate(g);
+        const Sigmoids<T> s = sigmoids(alpha * z);
+        const T f = phi(z, s.of_z), slope = s.of_z + (s.of_minus_z == 0 ? T(0) : alpha * (f * s.of_minus_z));
+        return {below(g, gate_limit) && !is_zero(gy) ? gy * (up(u) + shift) * slope : T(0),
+                below(u, up_limit) && below(-u, up_limit) && !is_zero(gy) ? gy * f : T(0)};
+    }
+};
+
+template <class T>
+void swiglu_act_forward(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* y) {
+    const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
+    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(g[i], u[i]); });
+}
+template <class T>
+void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, const T* gy, T* gg,
+                          T* gu) {
+    const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
+    each<T>(n, [=](std::size_t i) FAST {
+        const Pair<T> both = act.gradients(g[i], u[i], gy[i]);
+        gg[i] = both.first;
+        gu[i] = both.second;
+    });
+}
+
+template <class T>
+void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* p, T* y) {
+    const Swiglu<T> act{alpha, limit, limit, 1};
+    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(p[2 * i], p[2 * i + 1]); });
+}
+template <class T>
+void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* p, const T* gy, T* gp) {
+    const Swiglu<T> act{alpha, limit, limit, 1};
+    each<T>(n, [=](std::size_t i) FAST {
+        const Pair<T> both = act.gradients(p[2 * i], p[2 * i + 1], gy[i]);
+        gp[2 * i] = both.first;
+        gp[2 * i + 1] = both.second;
+    });
+}
+
+// y = φ(g) u:  ḡ = ȳ u φ′(g),  ū = ȳ φ(g).
+template <class F, class T>
+FAST inline void gated(std::size_t n, const T* g, const T* u, T* y) {
+    each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(g[i]) * u[i]; });
+}
+template <class F, class T>
+FAST inline void gated_gradients(std::size_t n, const T* g, const T* u, const T* gy, T* gg, T* gu) {
+    each<T>(n, [=](std::size_t i) FAST {
+        const T f = F::y(g[i]);
+        gg[i] = is_zero(gy[i]) ? T(0) : F::gx(g[i], f, gy[i] * u[i]);
+        gu[i] = is_zero(gy[i]) ? T(0) : gy[i] * f;
+    });
+}
+
+#define CHALKGRAD_GATED(op, F)                                                                       \
+    template <class T>                                                                               \
+    void op##_forward(std::size_t n, const T* g, const T* u, T* y) {                                 \
+        gated<F>(n, g, u, y);                                                                        \
+    }                                                                                                \
+    template <class T>                                                                               \
+    void op##_gradients(std::size_t n, const T* g, const T* u, const T* gy, T* gg, T* gu) {          \
+        gated_gradients<F>(n, g, u, gy, gg, gu);                                                     \
+    }
+CHALKGRAD_GATED(reglu, Relu)
+CHALKGRAD_GATED(geglu, GeluErf)
+
+}  // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(reglu_forward)
+CHALKGRAD_KERNEL(reglu_gradients)
+CHALKGRAD_KERNEL(geglu_forward)
+CHALKGRAD_KERNEL(geglu_gradients)
+CHALKGRAD_KERNEL(swiglu_act_forward)
+CHALKGRAD_KERNEL(swiglu_act_gradients)
+CHALKGRAD_KERNEL(gpt_oss_packed_forward)
+CHALKGRAD_KERNEL(gpt_oss_packed_gradient)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/draw.hpp>
+#include <chalkgrad/ops/swiglu_act.hpp>
+
+namespace chalkgrad {
+namespace {
+
+template <class T>
+T limit_or_inf(const std::optional<double>& limit) {
+    return T(limit.value_or(HUGE_VAL));
+}
+
+void require_limit(const char* op, const char* name, const std::optional<double>& limit) {
+    if (limit && !(*limit > 0 && std::isfinite(*limit)))
+        throw Error(fmt::format("{}: {} is {}; it must be finite and positive, or absent for no clamp", op, name, *limit));
+}
+
+template <class T>
+void swiglu_sides(T g, T u, const std::optional<double>& gate_limit, const std::optional<double>& up_limit, Sides& out) {
+    if (gate_limit) out.compare(g, T(*gate_limit));
+    if (up_limit) {
+        out.compare(u, T(*up_limit));
+        out.compare(u, T(-*up_limit));
+    }
+}
+
+struct SwigluAct {
+    static constexpr const char* name = "swiglu_act";
+    static constexpr const char* inputs[] = {"g", "u"};
+    static constexpr Role role = Role::gate;
+    SwigluOptions options;
+
+    Shape shape(Shapes in) const {
+        require_same_shape(name, "g", in[0], "u", in[1]);
+        require_finite(name, "alpha", options.alpha);
+        require_finite(name, "shift_up", options.shift_up);
+        require_limit(name, "gate_limit", options.gate_limit);
+        require_limit(name, "up_limit", options.up_limit);
+        return in[0];
+    }
+    void attributes(Attributes& out) const {
+        out.set("alpha", options.alpha);
+        out.set("gate_limit", options.gate_limit ? Attribute(*options.gate_limit) : Attribute());
+        out.set("up_limit", options.up_limit ? Attribute(*options.up_limit) : Attribute());
+        out.set("shift_up", options.shift_up);
+    }
+    double natural_length(Ins<double>) const { return 1 / std::max(1.0, std::abs(options.alpha)); }
+    template <class T>
+    void sides(Ins<T> in, Sides& out) const {
+        for (std::size_t i = 0; i < in[0].size(); ++i)
+            swiglu_sides(in[0][i], in[1][i], options.gate_limit, options.up_limit, out);
+    }
+
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T*) const {
+        kernel::swiglu_act_forward<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
+                                      limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, y.data);
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        Scratch<T> unwanted(gx[0] && gx[1] ? 0 : y.size());
+        kernel::swiglu_act_gradients<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
+                                        limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, gy.data,
+                                        gx[0] ? gx[0].data : unwanted.data(), gx[1] ? gx[1].data : unwanted.data());
+    }
+};
+
+struct GptOssPacked {
+    static constexpr const char* name = "gpt_oss_packed";
+    static constexpr const char* inputs[] = {"p"};
+    static constexpr Role role = Role::gate;
+    double alpha, limit;
+
+    Shape shape(Shapes in) const {
+        const Shape& p = in[0];
+        if (p.rank() == 0 || p.last() % 2 != 0)
+            throw Error(fmt::format("{}: p has shape {}; its last axis holds gate and up in turn and must be even", name,
+                                    to_string(p)));
+        require_finite(name, "alpha", alpha);
+        require_limit(name, "limit", limit);
+        return p.with(p.rank() - 1, p.last() / 2);
+    }
+    void attributes(Attributes& out) const {
+        out.set("alpha", alpha);
+        out.set("limit", limit);
+    }
+    double natural_length(Ins<double>) const { return 1 / std::max(1.0, std::abs(alpha)); }
+    template <class T>
+    void sides(Ins<T> in, Sides& out) const {
+        for (std::size_t i = 0; i + 1 < in[0].size(); i += 2) swiglu_sides(in[0][i], in[0][i + 1], limit, limit, out);
+    }
+
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T*) const {
+        kernel::gpt_oss_packed_forward<T>(y.size(), T(alpha), T(limit), in[0].data, y.data);
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        if (gx[0]) kernel::gpt_oss_packed_gradient<T>(y.size(), T(alpha), T(limit), in[0].data, gy.data, gx[0].data);
+    }
+};
+
+/// y = φ(g) u, by the kernels of op.
+#define CHALKGRAD_GATED_RULE(Rule, op, ...)                                                                                  \
+    struct Rule {                                                                                                            \
+        static constexpr const char* name = #op;                                                                             \
+        static constexpr const char* inputs[] = {"g", "u"};                                                                  \
+        static constexpr Role role = Role::gate;                                                                             \
+        Shape shape(Shapes in) const {                                                                                       \
+            require_same_shape(name, "g", in[0], "u", in[1]);                                                                \
+            return in[0];                                                                                                    \
+        }                                                                                                                    \
+        template <class T>                                                                                                   \
+        void forward(Ins<T> in, Out<T> y, T*) const {                                                                        \
+            kernel::op##_forward<T>(y.size(), in[0].data, in[1].data, y.data);                                               \
+        }                                                                                                                    \
+        template <class T>                                                                                                   \
+        void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {                                                 \
+            Scratch<T> unwanted(gx[0] && gx[1] ? 0 : y.size());                                                              \
+            kernel::op##_gradients<T>(y.size(), in[0].data, in[1].data, gy.data, gx[0] ? gx[0].data : unwanted.data(),       \
+                                      gx[1] ? gx[1].data : unwanted.data());                                                 \
+        }                                                                                                                    \
+        __VA_ARGS__                                                                                                          \
+    };
+CHALKGRAD_GATED_RULE(Reglu, reglu, template <class T> void sides(Ins<T> in, Sides& out) const {
+    for (std::size_t i = 0; i < in[0].size(); ++i) out.compare(in[0][i], T(0));
+})
+CHALKGRAD_GATED_RULE(Geglu, geglu)
+
+}  // namespace
+
+template <class T>
+Var<T> reglu(const Var<T>& g, const Var<T>& u) {
+    return apply(Reglu{}, g, u);
+}
+template <class T>
+Var<T> geglu(const Var<T>& g, const Var<T>& u) {
+    return apply(Geglu{}, g, u);
+}
+template <class T>
+Var<T> swiglu_act(const Var<T>& g, const Var<T>& u, const SwigluOptions& options) {
+    return apply(SwigluAct{options}, g, u);
+}
+template <class T>
+Var<T> gpt_oss_packed(const Var<T>& p, double alpha, double limit) {
+    return apply(GptOssPacked{alpha, limit}, p);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                  \
+    template Var<T> swiglu_act(const Var<T>&, const Var<T>&, const SwigluOptions&); \
+    template Var<T> gpt_oss_packed(const Var<T>&, double, double);                  \
+    template Var<T> reglu(const Var<T>&, const Var<T>&);                            \
+    template Var<T> geglu(const Var<T>&, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+
+namespace {
+
+/// Numbers on all sides of the limits ±2 and none near them: |x| is in (0, 1.8) or (2.2, 3.2).
+Array<double> around_limits(Generator& rng, const Shape& shape) {
+    Array<double> x = rng.uniform(-2.8, 2.8, shape);
+    for (double& v : x)
+        if (std::abs(v) > 1.8) v += v < 0 ? -0.4 : 0.4;
+    return x;
+}
+
+std::vector<NamedArray> gate_and_up(Generator& rng, const Shape& shape) {
+    return {{"g", around_limits(rng, shape)}, {"u", around_limits(rng, shape)}};
+}
+
+/// For gates whose only kink is at 0.
+std::vector<Sample> gated_samples(Generator& rng) {
+    const auto pair = [&](const Shape& shape) {
+        return std::vector<NamedArray>{{"g", away_from(0, 0.05, rng.standard_normal(shape))}, {"u", rng.standard_normal(shape)}};
+    };
+    return {{"rows", pair({3, 5})}, {"eleven", pair({11})}, {"one", pair({1})}, {"number", pair({})}};
+}
+
+}  // namespace
+
+CatalogEntry swiglu_act_entry() {
+    return entry(
+        "swiglu_act", "g' sigmoid(alpha g') (u' + shift_up); g' = min(g, gate_limit), u' = clip(u, +-up_limit)", "§9",
+        [](auto& c) {
+            c.ignore({"seed"});
+            return swiglu_act(c.in("g"), c.in("u"),
+                              {.alpha = c.number("alpha", 1),
+                               .gate_limit = c.limit("gate_limit"),
+                               .up_limit = c.limit("up_limit"),
+                               .shift_up = c.number("shift_up", 0)});
+        },
+        [](Generator& rng) {
+            const auto pair = [&](const Shape& shape) { return gate_and_up(rng, shape); };
+            return std::vector<Sample>{
+                {"plain", pair({3, 5}), {}, {{"alpha", 1.0}}},
+                {"gpt_oss", pair({4, 11}), {}, {{"alpha", 1.702}, {"gate_limit", 2.0}, {"up_limit", 2.0}, {"shift_up", 1.0}}},
+                {"gate_clamp", pair({2, 3}), {}, {{"alpha", 0.7}, {"gate_limit", 2.0}, {"shift_up", -0.5}}},
+                {"up_clamp", pair({7}), {}, {{"alpha", -1.3}, {"up_limit", 2.0}}},
+                {"number", pair({}), {}, {{"alpha", 1.702}, {"shift_up", 1.0}}}};
+        });
+}
+CatalogEntry gpt_oss_packed_entry() {
+    return entry(
+        "gpt_oss_packed", "swiglu_act(p[..., 0::2], p[..., 1::2]; alpha, limit, limit, 1)", "§15",
+        [](auto& c) {
+            c.ignore({"layout"});
+            return gpt_oss_packed(c.in("p"), c.number("alpha", 1.702), c.number("limit", 7));
+        },
+        [](Generator& rng) {
+            return std::vector<Sample>{
+                {"rows", {{"p", around_limits(rng, {3, 8})}}, {}, {{"alpha", 1.702}, {"limit", 2.0}}},
+                {"width_one", {{"p", around_limits(rng, {2, 3, 2})}}, {}, {{"alpha", 1.0}, {"limit", 2.0}}},
+                {"inside", {{"p", around_limits(rng, {22})}}, {}, {{"alpha", 1.702}, {"limit", 7.0}}}};
+        });
+}
+CatalogEntry reglu_entry() {
+    return entry("reglu", "relu(g) u", "§8", [](auto& c) { return reglu(c.in("g"), c.in("u")); }, gated_samples);
+}
+CatalogEntry geglu_entry() {
+    return entry("geglu", "g Phi(g) u", "§8", [](auto& c) { return geglu(c.in("g"), c.in("u")); }, gated_samples);
+}
+
+}  // namespace chalkgrad
+#endif
