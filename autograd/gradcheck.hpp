@@ -69,6 +69,14 @@ std::ostream& operator<<(std::ostream& out, const GradcheckReport& report);
 GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
                           const GradcheckOptions& options = {});
 
+/// The slope of a one-element y along a random direction of a variable x, by the backward and by differences in long double:
+/// one number instead of a Jacobian, for programs too large for gradcheck.
+struct DirectionalSlope {
+    double backward = 0, difference = 0;
+    double relative_error = 0; ///< |backward − difference| / |difference|
+};
+DirectionalSlope directional_slope(const Var<double>& y, const Var<double>& x, std::uint64_t seed = 0);
+
 /// Checks a function of Vars at the given point: f(const std::vector<Var<double>>&) returns a Var or a vector of Vars.
 template <class F>
 GradcheckReport gradcheck(F&& f, const std::vector<Array<double>>& point, const GradcheckOptions& options = {}) {

@@ -4,7 +4,7 @@
 namespace chalkgrad {
 
 // In the order of the course.
-#define CHALKGRAD_EXPERIMENTS(EXPERIMENT)
+#define CHALKGRAD_EXPERIMENTS(EXPERIMENT) EXPERIMENT(forward_scale)
 
 #define CHALKGRAD_DECLARE(name) Experiment name##_experiment();
 CHALKGRAD_EXPERIMENTS(CHALKGRAD_DECLARE)

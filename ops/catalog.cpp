@@ -61,10 +61,17 @@ namespace chalkgrad {
     OP(rms_norm)                                                                                                                        \
     OP(layer_norm)                                                                                                                      \
     OP(rms_norm_floor)                                                                                                                  \
+    OP(l2_normalize)                                                                                                                    \
+    OP(qk_norm_per_head)                                                                                                                \
+    OP(qk_norm_whole)                                                                                                                   \
+    OP(qknorm_scores)                                                                                                                   \
     OP(swiglu_act)                                                                                                                      \
     OP(gpt_oss_packed)                                                                                                                  \
     OP(reglu)                                                                                                                           \
-    OP(geglu)
+    OP(geglu)                                                                                                                           \
+    OP(dyt)                                                                                                                             \
+    OP(dyisru_b)                                                                                                                        \
+    OP(dyisru_softplus)
 
 #define CHALKGRAD_DECLARE(op) CatalogEntry op##_entry();
 CHALKGRAD_OPS(CHALKGRAD_DECLARE)

@@ -3,6 +3,9 @@
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/program/gradcheck.hpp>
+#include <chalkgrad/experiments/program/graph.hpp>
+#include <chalkgrad/experiments/program/list.hpp>
 #include <chalkgrad/experiments/program/rng.hpp>
 #include <chalkgrad/experiments/program/run.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
@@ -86,7 +89,8 @@ void add_rng(CLI::App& app, Call& call) {
     command->add_option("KIND", options->kind, "standard_normal, normal, uniform, random, integers or raw")->required();
     command->add_option("PARAMETER", options->parameters, "In NumPy's order: normal loc scale, uniform low high, integers low high");
     command->add_option("--seed", options->seed, "As in default_rng(N), of any size")->type_name("N");
-    command->add_option("--seed-words", options->seed_words, "As in default_rng([A, B, ...])")->type_name("A,B,...")->delimiter(',');
+    command->add_option("--seed-words", options->seed_words, "As in default_rng([A, B, ...])")->type_name("A,B,...")
+        ->delimiter(',')->allow_extra_args(false);
     command->add_option("--loc", options->loc, "normal: the mean, 0")->type_name("X");
     command->add_option("--scale", options->scale, "normal: the standard deviation, 1")->type_name("X");
     command->add_option("--low", options->low, "uniform, integers: the lower bound, 0")->type_name("X");
@@ -95,6 +99,38 @@ void add_rng(CLI::App& app, Call& call) {
     command->add_option("--shape", options->shape, "The array's shape; without it one number, a 0-d file")->type_name("N,...");
     command->add_option("--dtype", options->dtype, "NumPy's name of the element type")->type_name("TYPE");
     command->add_option("--out", options->out, "The file to write")->type_name("FILE.npy")->required();
+}
+
+void add_list(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks", run_list,
+                                                             "  chalkgrad list ops\n"
+                                                             "  chalkgrad list experiments --json");
+    command->add_option("WHAT", options->what, "ops, experiments or blocks")->required();
+    command->add_flag("--json", options->json, "One JSON document on standard output");
+}
+
+void add_gradcheck(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<GradcheckCommand>(
+        app, call, "gradcheck", "Check hand-derived backwards against differences, dual numbers and the transpose identity", run_gradcheck,
+        "  chalkgrad gradcheck rms_norm layer_norm\n"
+        "  chalkgrad gradcheck --all --seed 3 --json\n"
+        "Exit status: 0 when every sample passes, 1 when one fails or is inconclusive, 2 when the call is wrong.");
+    command->add_option("OP", options->ops, "Names of ops ('chalkgrad list ops' shows them)");
+    command->add_flag("--all", options->all, "Every op");
+    add_seed(command, options->seed, "Seed of the samples and of the random directions, 0");
+    command->add_option("--tolerance", options->tolerance, "Largest relative error of a Jacobian block, 1e-9")->type_name("X");
+    command->add_flag("--json", options->json, "One JSON document on standard output");
+}
+
+void add_graph(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<GraphCommand>(
+        app, call, "graph", "Draw a block: where its norms sit, and the residual line", run_graph,
+        "  chalkgrad graph pre                          DOT on standard output\n"
+        "  chalkgrad graph peri --format svg -o peri.svg\n"
+        "  chalkgrad graph post --format json");
+    command->add_option("BLOCK", options->block, "A placement ('chalkgrad list blocks' shows them)")->required();
+    command->add_option("--format", options->format, "dot, svg, pdf, png or json; by the file's ending, else dot")->type_name("FORMAT");
+    command->add_option("-o,--output", options->output, "The file to write; standard output without it")->type_name("FILE");
 }
 
 // ---- the way out
@@ -123,7 +159,8 @@ void check_command(const CLI::App& app, int argc, char** argv) {
     for (const CLI::App* const command : app.get_subcommands({})) names.push_back(command->get_name());
     if (argc < 2) throw Error(fmt::format("give a command: {}; 'chalkgrad --help' says what they do", fmt::join(names, ", ")));
     const std::string word = argv[1];
-    if (word.empty() || word[0] == '-' || std::find(names.begin(), names.end(), word) != names.end()) return;
+    for (const char* const option : {"-h", "--help", "--version"}) names.emplace_back(option);
+    if (std::find(names.begin(), names.end(), word) != names.end()) return;
     throw Error(fmt::format("there is no command '{}'{}; 'chalkgrad --help' shows them all", word, did_you_mean(word, names)));
 }
 
@@ -133,7 +170,10 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer("'chalkgrad COMMAND --help' shows a command's options and examples.");
     Call call;
+    add_list(app, call);
+    add_gradcheck(app, call);
     add_run(app, call);
+    add_graph(app, call);
     add_rng(app, call);
 
     check_command(app, argc, argv);

@@ -1,0 +1,123 @@
+// `chalkgrad gradcheck`: samples over both cores, verdicts in the catalogue's order.
+#include <chalkgrad/experiments/program/gradcheck.hpp>
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/experiments/program/terminal.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct Task {
+    const CatalogEntry* op;
+    Sample sample;
+    GradcheckReport report;
+};
+
+/// f(0), …, f(n − 1), each once, on as many threads as there are cores; the first exception comes out.
+void in_parallel(std::size_t n, const std::function<void(std::size_t)>& f) {
+    std::atomic<std::size_t> next = 0;
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto work = [&] {
+        for (std::size_t i; (i = next++) < n;) try {
+                f(i);
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                if (!failure) failure = std::current_exception();
+                next = n;
+            }
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned k = 1; k < std::min<std::size_t>(std::max(1u, std::thread::hardware_concurrency()), n); ++k) threads.emplace_back(work);
+    work();
+    threads.clear();
+    if (failure) std::rethrow_exception(failure);
+}
+
+nlohmann::json to_json(const Task& task) {
+    const GradcheckReport& r = task.report;
+    const JacobianElement& w = r.worst;
+    nlohmann::json kinks = nlohmann::json::array();
+    for (const Kink& kink : r.kinks)
+        kinks.push_back({{"input", kink.input}, {"index", kink.index}, {"output_index", kink.output_index}, {"left", json_number(kink.left)},
+                         {"right", json_number(kink.right)}, {"analytic", json_number(kink.analytic)}, {"convention", json_number(kink.convention)}});
+    return {{"op", task.op->name},
+            {"sample", task.sample.name},
+            {"verdict", name(r.verdict)},
+            {"worst",
+             {{"output", w.output}, {"output_index", w.output_index}, {"input", w.input}, {"index", w.index}, {"analytic", json_number(w.analytic)},
+              {"numeric", json_number(w.numeric)}, {"relative_error", json_number(w.relative_error)}, {"tolerance", json_number(w.tolerance)}}},
+            {"oracles", {{"difference", json_number(r.difference)}, {"dual", json_number(r.dual)}, {"identity", json_number(r.identity)}}},
+            {"elements", r.elements},
+            {"failed_elements", r.failed},
+            {"why", r.why},
+            {"kinks", kinks}};
+}
+
+} // namespace
+
+int run_gradcheck(const GradcheckCommand& command) {
+    if (command.all == !command.ops.empty())
+        throw Error("gradcheck: name the ops, or give --all; 'chalkgrad list ops' shows their names");
+    if (command.tolerance && !(*command.tolerance > 0 && std::isfinite(*command.tolerance)))
+        throw Error(fmt::format("gradcheck: the tolerance {} is not finite and positive", *command.tolerance));
+    std::vector<Task> tasks;
+    const auto add = [&](const CatalogEntry& op) {
+        Generator rng{Seed(command.seed.value_or(0))};
+        for (Sample& sample : op.samples(rng)) tasks.push_back({&op, std::move(sample), {}});
+    };
+    if (command.all)
+        for (const CatalogEntry& op : catalog()) add(op);
+    for (const std::string& name : command.ops) add(find_op(name));
+
+    GradcheckOptions options;
+    if (command.tolerance) options.tolerance = *command.tolerance;
+    options.seed = command.seed.value_or(0);
+    Progress progress;
+    std::atomic<std::size_t> done = 0;
+    in_parallel(tasks.size(), [&](std::size_t i) {
+        Task& task = tasks[i];
+        Tape tape;
+        std::vector<Var<double>> inputs;
+        const Var<double> y = run_sample(*task.op, task.sample, tape, &inputs);
+        y.named("y");
+        task.report = gradcheck(std::vector<Var<double>>{y}, inputs, options);
+        progress.say(fmt::format("checked {} of {} samples", ++done, tasks.size()));
+    });
+
+    std::size_t failed = 0, inconclusive = 0;
+    for (const Task& task : tasks) {
+        failed += task.report.verdict == Verdict::fail;
+        inconclusive += task.report.verdict == Verdict::inconclusive;
+    }
+    const std::size_t passed = tasks.size() - failed - inconclusive;
+    if (command.json) {
+        nlohmann::json ops = nlohmann::json::array();
+        for (const Task& task : tasks) ops.push_back(to_json(task));
+        fmt::print("{}", json_text({{"ops", ops}, {"passed", passed}, {"failed", failed}, {"inconclusive", inconclusive}}));
+    } else {
+        fmt::print("{:18} {:20} {:12} {:>11} {:>9} {:>9}\n", "op", "sample", "verdict", "differences", "dual", "identity");
+        for (const Task& task : tasks) {
+            const GradcheckReport& r = task.report;
+            const Colour colour = r ? Colour::green : Colour::red;
+            fmt::print("{:18} {:20} {} {:11.1e} {:9.1e} {:9.1e}\n", task.op->name, task.sample.name,
+                       painted(fmt::format("{:12}", name(r.verdict)), colour, stdout), r.difference, r.dual, r.identity);
+            if (!r) fmt::print("{}", to_string(r));
+        }
+        fmt::print("{} passed, {} failed, {} inconclusive\n", passed, failed, inconclusive);
+    }
+    return failed + inconclusive == 0 ? 0 : 1;
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,56 @@
+// `chalkgrad list`: the catalogues as text or JSON.
+#include <chalkgrad/experiments/program/list.hpp>
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/suggest.hpp>
+#include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct Item {
+    std::string name, purpose, section;
+};
+
+std::vector<Item> items(const std::string& what) {
+    std::vector<Item> list;
+    if (what == "ops") {
+        for (const CatalogEntry& op : catalog()) list.push_back({op.name, op.formula, op.section});
+    } else if (what == "experiments") {
+        for (const Experiment& e : experiments()) list.push_back({e.name, e.question, "§" + e.section});
+    } else if (what == "blocks") {
+        for (const nn::Placement p : nn::placements()) list.push_back({nn::name(p), nn::formula(p), "§6"});
+    } else {
+        const std::vector<std::string> known = {"ops", "experiments", "blocks"};
+        throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments or blocks", what, did_you_mean(what, known)));
+    }
+    return list;
+}
+
+} // namespace
+
+int run_list(const ListOptions& options) {
+    const std::vector<Item> list = items(options.what);
+    if (options.json) {
+        nlohmann::json document = nlohmann::json::array();
+        for (const Item& item : list) document.push_back({{"name", item.name}, {"purpose", item.purpose}, {"section", item.section}});
+        fmt::print("{}", json_text(document));
+        return 0;
+    }
+    std::size_t name = 0, section = 0;
+    for (const Item& item : list) {
+        name = std::max(name, item.name.size());
+        section = std::max(section, item.section.size());
+    }
+    for (const Item& item : list) fmt::print("{:{}}  {:{}}  {}\n", item.name, name, item.section, section, item.purpose);
+    return 0;
+}
+
+} // namespace chalkgrad
