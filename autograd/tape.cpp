@@ -113,6 +113,7 @@ Var<T> record(const Op& op, bool outlives, const Var<T>* const* inputs, std::siz
 
 #define CHALKGRAD_INSTANTIATE(T)                                                                                                        \
     template Var<T> Tape::leaf(const Shape&, const T*, bool, std::string_view) const;                                                         \
+    template Var<T> Tape::number<T>(number_t<T>) const;                                                                                 \
     template Var<T> detail::record(const Op&, bool, const Var<T>* const*, std::size_t);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
