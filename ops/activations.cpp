@@ -138,17 +138,18 @@ CatalogEntry relu_entry() {
                  [](Generator& rng) { return unary_samples([&](const Shape& shape) { return away_from(0, 0.1, rng.standard_normal(shape)); }); });
 }
 
-#define CHALKGRAD_ENTRY(op, formula, section)                                                                                           \
+// From low to 6; low is where the twin still has its digits.
+#define CHALKGRAD_ENTRY(op, formula, section, low)                                                                                      \
     CatalogEntry op##_entry() {                                                                                                         \
         return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); },                                                      \
-                     [](Generator& rng) { return unary_samples([&](const Shape& shape) { return rng.uniform(-6, 6, shape); }); },       \
+                     [](Generator& rng) { return unary_samples([&](const Shape& shape) { return rng.uniform(low, 6, shape); }); },      \
                      [](auto& c) { return op##_composed(c.in("x")); });                                                                 \
     }
-CHALKGRAD_ENTRY(sigmoid, "1 / (1 + e^-x)", "§8")
-CHALKGRAD_ENTRY(softplus, "log(1 + e^x)", "§11")
-CHALKGRAD_ENTRY(silu, "x sigmoid(x)", "§8")
-CHALKGRAD_ENTRY(gelu_erf, "x Phi(x)", "§8")
-CHALKGRAD_ENTRY(gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8")
+CHALKGRAD_ENTRY(sigmoid, "1 / (1 + e^-x)", "§8", -6)
+CHALKGRAD_ENTRY(softplus, "log(1 + e^x)", "§11", -6)
+CHALKGRAD_ENTRY(silu, "x sigmoid(x)", "§8", -6)
+CHALKGRAD_ENTRY(gelu_erf, "x Phi(x)", "§8", -3)
+CHALKGRAD_ENTRY(gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
 
 CatalogEntry quick_gelu_entry() {
     return entry(

@@ -149,7 +149,7 @@ CHALKGRAD_ENTRY(sqrt, "sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape))
 CHALKGRAD_ENTRY(rsqrt, "1 / sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape))
 CHALKGRAD_ENTRY(square, "x^2", "element-wise", rng.standard_normal(shape))
 CHALKGRAD_ENTRY(reciprocal, "1 / x", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)))
-CHALKGRAD_ENTRY(tanh, "tanh x", "§11", rng.uniform(-8, 8, shape))
+CHALKGRAD_ENTRY(tanh, "tanh x", "§11", rng.uniform(-6, 6, shape))
 CHALKGRAD_ENTRY(erf, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", rng.uniform(-3, 3, shape))
 CHALKGRAD_ENTRY(abs, "|x|", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)))
 
