@@ -10,7 +10,7 @@ using namespace chalkgrad::testing;
 namespace {
 
 constexpr double inf = HUGE_VAL;
-const double nan = std::nan("");
+constexpr double quiet_nan = __builtin_nan("");
 
 struct Function {
     const char* name;
@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(values_and_slopes_in_every_scalar_and_instruction_set) {
                     check_near(s.y[i], f.exact(in_float[i]), 4e-7);
                     check_near(d.gx[i], l.gx[i], 1e-14);
                     check_near(s.gx[i], l.gx[i], 4e-6);
-                    const long double h = 1e-3L * std::min(1.0L, x == 0 ? 1 : std::min(std::abs(x), std::abs(1 + x)));
-                    check_near(l.gx[i], slope(f.exact, x, h), 1e-12, std::string(f.name) == "abs" ? 0 : 1e-13 * std::abs(double(y)));
+                    const long double h = 2e-4L * std::min(1.0L, x == 0 ? 1 : std::abs(x));
+                    check_near(l.gx[i], slope(f.exact, x, h), 1e-12, 1e-13 * std::abs(static_cast<double>(y)));
                 }
             }
         }
@@ -75,30 +75,30 @@ BOOST_AUTO_TEST_CASE(values_and_slopes_in_every_scalar_and_instruction_set) {
 BOOST_AUTO_TEST_CASE(special_values) {
     on_every_isa([] {
         const auto at = [](auto f, std::vector<double> x) { return run<double>(f, x); };
-        const auto e = at(d_exp, {-inf, inf, nan, 710, -745.2, 709.5});
-        const double want_exp[] = {0, inf, nan, inf, 0, std::exp(709.5)};
+        const auto e = at(d_exp, {-inf, inf, quiet_nan, 710, -745.2, 709.5});
+        const double want_exp[] = {0, inf, quiet_nan, inf, 0, std::exp(709.5)};
         for (std::size_t i = 0; i < 6; ++i) {
             check_near(e.y[i], want_exp[i], 1e-13, 5e-324);
             check_near(e.gx[i], want_exp[i], 1e-13, 5e-324);
         }
-        const auto l = at(d_log, {0, inf, nan, -1, 1e-310, 1e300});
-        const double want_log[] = {-inf, inf, nan, nan, std::log(1e-310), std::log(1e300)};
-        const double want_log_slope[] = {inf, 0, nan, -1, 1e310, 1e-300};
+        const auto l = at(d_log, {0, inf, quiet_nan, -1, 1e-310, 1e300});
+        const double want_log[] = {-inf, inf, quiet_nan, quiet_nan, std::log(1e-310), std::log(1e300)};
+        const double want_log_slope[] = {inf, 0, quiet_nan, -1, inf, 1e-300};
         for (std::size_t i = 0; i < 6; ++i) {
             check_near(l.y[i], want_log[i], 1e-15);
             check_near(l.gx[i], want_log_slope[i], 1e-15);
         }
-        const auto s = at(d_sqrt, {0, inf, nan, 1e-300, 1e300, -1});
-        const double want_sqrt[] = {0, inf, nan, 1e-150, 1e150, nan}, want_sqrt_slope[] = {inf, 0, nan, 5e149, 5e-151, nan};
+        const auto s = at(d_sqrt, {0, inf, quiet_nan, 1e-300, 1e300, -1});
+        const double want_sqrt[] = {0, inf, quiet_nan, 1e-150, 1e150, quiet_nan}, want_sqrt_slope[] = {inf, 0, quiet_nan, 5e149, 5e-151, quiet_nan};
         for (std::size_t i = 0; i < 6; ++i) {
             check_near(s.y[i], want_sqrt[i], 1e-15);
             check_near(s.gx[i], want_sqrt_slope[i], 1e-15);
         }
-        const auto t = at([](const auto& x) { return tanh(x); }, {-inf, inf, nan, 300, -20, 1e300});
-        const double want_tanh_slope[] = {0, 0, nan, 4 * std::exp(-600.0), 4 * std::exp(-40.0), 0};
+        const auto t = at([](const auto& x) { return tanh(x); }, {-inf, inf, quiet_nan, 300, -20, 1e300});
+        const double want_tanh_slope[] = {0, 0, quiet_nan, 4 * std::exp(-600.0), 4 * std::exp(-40.0), 0};
         for (std::size_t i = 0; i < 6; ++i) check_near(t.gx[i], want_tanh_slope[i], 1e-13);
-        const auto a = at([](const auto& x) { return abs(x); }, {0, -0.0, -inf, inf, nan, -1e-320});
-        const double want_abs[] = {0, 0, inf, inf, nan, 1e-320}, want_abs_slope[] = {0, 0, -1, 1, 0, -1};
+        const auto a = at([](const auto& x) { return abs(x); }, {0, -0.0, -inf, inf, quiet_nan, -1e-320});
+        const double want_abs[] = {0, 0, inf, inf, quiet_nan, 1e-320}, want_abs_slope[] = {0, 0, -1, 1, 0, -1};
         for (std::size_t i = 0; i < 6; ++i) {
             check_near(a.y[i], want_abs[i], 0);
             check_near(a.gx[i], want_abs_slope[i], 0);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(slopes_of_inverses_far_out) {
 BOOST_AUTO_TEST_CASE(a_zero_cotangent_gives_a_zero_gradient_whatever_the_slope) {
     on_every_isa([] {
         for (const Function& f : functions)
-            for (const double x : {0.0, -1.0, inf, -inf, nan}) {
+            for (const double x : {0.0, -1.0, inf, -inf, quiet_nan}) {
                 BOOST_TEST_CONTEXT(f.name << " at " << x)
                 for (const double g : run<double>(f.of_double, {x, x, x, x, x}, {0}).gx) BOOST_TEST(g == 0);
             }
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(a_zero_cotangent_gives_a_zero_gradient_whatever_the_slope) 
 // L = w log x at w = 0: the gradient in x is 0, but its derivative along w is 1/x.
 BOOST_AUTO_TEST_CASE(a_zero_cotangent_that_varies_is_not_zero_in_forward_mode) {
     Tape tape;
-    const Var<Dual<double>> x = tape.variable(Array<Dual<double>>{Dual<double>(4.0)});
-    log(x).backward(Array<Dual<double>>{Dual<double>(0, 1)});
+    const Var<Dual<double>> x = tape.variable(duals({4.0}));
+    log(x).backward(duals({{0, 1}}));
     BOOST_TEST(x.grad()(0).v == 0);
     BOOST_TEST(x.grad()(0).d == 0.25);
 }

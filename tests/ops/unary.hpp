@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -43,6 +44,13 @@ template <class F>
 long double slope(F f, long double x, long double h = 1e-3L) {
     const auto d = [&](int k) { return f(x + k * h) - f(x - k * h); };
     return (45 * d(1) - 9 * d(2) + d(3)) / (60 * h);
+}
+
+/// Dual numbers, each {value, tangent}, as an array of rank 1.
+inline Array<Dual<double>> duals(const std::vector<Dual<double>>& x) {
+    Array<Dual<double>> result(std::vector<std::size_t>{x.size()});
+    std::copy(x.begin(), x.end(), result.begin());
+    return result;
 }
 
 /// Runs `body` once for every instruction set of this machine.
