@@ -155,7 +155,8 @@ FAST inline T log1p(T x) {
     constexpr T inf = static_cast<T>(__builtin_inf()), nan = static_cast<T>(__builtin_nan(""));
     const T u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x);
     T y = log_normal(u, c / u, T(0));
-    y = x > C::max_finite || x == 0 ? x : y;
+    y = x > C::max_finite ? x : y;
+    y = x == 0 ? x : y; // two choices, not one with ||: that one keeps log1p(exp(x)) from being vectorised
     return u > 0 ? y : u == 0 ? -inf : nan;
 }
 

@@ -17,7 +17,10 @@ void quick_gelu_forward(std::size_t n, T alpha, const T* x, T* y) {
 }
 template <class T>
 void quick_gelu_gx(std::size_t n, T alpha, const T* x, const T* gy, T* gx) {
-    each<T>(n, [=](std::size_t i) FAST { gx[i] = is_zero(gy[i]) ? T(0) : gy[i] * Swish::slope(x[i], alpha); });
+    each<T>(n, [=](std::size_t i) FAST {
+        const T g = gy[i] * Swish::slope(x[i], alpha);
+        gx[i] = is_zero(gy[i]) ? T(0) : g;
+    });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

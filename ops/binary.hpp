@@ -31,11 +31,17 @@ FAST inline void gradient_row(std::size_t n, int how, T* g, G term) {
     }                                                                                                                                   \
     template <class T>                                                                                                                  \
     void op##_row_ga(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) {                                   \
-        gradient_row<T>(n, how, g, [=](std::size_t i) FAST { return is_zero(gy[i]) ? T(0) : F::ga(a[i], b[i], y[i], gy[i]); });         \
+        gradient_row<T>(n, how, g, [=](std::size_t i) FAST {                                                                            \
+            const T term = F::ga(a[i], b[i], y[i], gy[i]);                                                                              \
+            return is_zero(gy[i]) ? T(0) : term;                                                                                        \
+        });                                                                                                                             \
     }                                                                                                                                   \
     template <class T>                                                                                                                  \
     void op##_row_gb(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) {                                   \
-        gradient_row<T>(n, how, g, [=](std::size_t i) FAST { return is_zero(gy[i]) ? T(0) : F::gb(a[i], b[i], y[i], gy[i]); });         \
+        gradient_row<T>(n, how, g, [=](std::size_t i) FAST {                                                                            \
+            const T term = F::gb(a[i], b[i], y[i], gy[i]);                                                                              \
+            return is_zero(gy[i]) ? T(0) : term;                                                                                        \
+        });                                                                                                                             \
     }
 
 #define CHALKGRAD_BINARY_KERNELS(op) CHALKGRAD_KERNEL(op##_row) CHALKGRAD_KERNEL(op##_row_ga) CHALKGRAD_KERNEL(op##_row_gb)

@@ -14,7 +14,10 @@ void clamp_forward(std::size_t n, T lo, T hi, const T* x, T* y) {
 
 template <class T>
 void clamp_gx(std::size_t n, T lo, T hi, const T* x, const T* gy, T* gx) {
-    each<T>(n, [=](std::size_t i) FAST { gx[i] = x[i] >= lo && x[i] <= hi ? gy[i] : T(0); });
+    each<T>(n, [=](std::size_t i) FAST {
+        const T g = x[i] >= lo ? gy[i] : T(0);
+        gx[i] = x[i] <= hi ? g : T(0);
+    });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

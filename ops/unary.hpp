@@ -14,7 +14,10 @@
     }                                                                                                                                   \
     template <class T>                                                                                                                  \
     void op##_gx(std::size_t n, const T* x, const T* y, const T* gy, T* gx) {                                                           \
-        each<T>(n, [=](std::size_t i) FAST { gx[i] = is_zero(gy[i]) ? T(0) : F::gx(x[i], y[i], gy[i]); });                              \
+        each<T>(n, [=](std::size_t i) FAST {                                                                                            \
+            const T g = F::gx(x[i], y[i], gy[i]); /* before the choice: a choice between computations is a branch */                    \
+            gx[i] = is_zero(gy[i]) ? T(0) : g;                                                                                          \
+        });                                                                                                                             \
     }
 
 #define CHALKGRAD_UNARY_KERNELS(op) CHALKGRAD_KERNEL(op##_forward) CHALKGRAD_KERNEL(op##_gx)
