@@ -71,7 +71,15 @@ namespace chalkgrad {
     OP(geglu)                                                                                                                           \
     OP(dyt)                                                                                                                             \
     OP(dyisru_b)                                                                                                                        \
-    OP(dyisru_softplus)
+    OP(dyisru_softplus)                                                                                                                 \
+    OP(rope)                                                                                                                            \
+    OP(sdpa)                                                                                                                            \
+    OP(sdpa_sinks)                                                                                                                      \
+    OP(sdpa_qknorm)                                                                                                                     \
+    OP(sinkhorn_log)                                                                                                                    \
+    OP(mhc_mix_fixed)                                                                                                                   \
+    OP(mhc_mix_param)                                                                                                                   \
+    OP(mhc_mix_xdep)
 
 #define CHALKGRAD_DECLARE(op) CatalogEntry op##_entry();
 CHALKGRAD_OPS(CHALKGRAD_DECLARE)

@@ -1,0 +1,184 @@
+// rope:  (a, b) → (a cos θ − b sin θ, a sin θ + b cos θ),  θ = (offset + t) base^(−2i/r) for pair i of token t
+#include <chalkgrad/autograd/kernel.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// Turns the leading pairs of `count` stacks of `tokens` rows of length d, and copies the rest. `cosine` and `sine` hold a row
+// of `pairs` numbers for each token; `sign` is 1, or −1 to turn back.
+template <class T>
+void rope_turn(std::size_t count, std::size_t tokens, std::size_t d, std::size_t pairs, bool interleaved, T sign, const T* cosine,
+               const T* sine, const T* x, T* y) {
+    const std::size_t r = 2 * pairs;
+    for (std::size_t row = 0; row < count * tokens; ++row, x += d, y += d) {
+        const T *const c = cosine + row % tokens * pairs, *const s = sine + row % tokens * pairs;
+        if (interleaved)
+            each<T>(pairs, [=](std::size_t i) FAST {
+                const T a = x[2 * i], b = x[2 * i + 1], si = sign * s[i];
+                y[2 * i] = a * c[i] - b * si;
+                y[2 * i + 1] = a * si + b * c[i];
+            });
+        else
+            each<T>(pairs, [=](std::size_t i) FAST {
+                const T a = x[i], b = x[pairs + i], si = sign * s[i];
+                y[i] = a * c[i] - b * si;
+                y[pairs + i] = a * si + b * c[i];
+            });
+        each<T>(d - r, [=](std::size_t j) FAST { y[r + j] = x[r + j]; });
+    }
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(rope_turn)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <cmath>
+#include <vector>
+
+#include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/autograd/half.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/matmul.hpp>
+#include <chalkgrad/ops/rope.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// cos θ and sin θ of every token and pair. Angles are taken in double even for float: at position 10⁵ a float angle is wrong
+/// in the third digit.
+template <class T>
+void fill_tables(const RopeOptions& o, std::size_t tokens, std::size_t pairs, T* cosine, T* sine) {
+    using Angle = std::conditional_t<std::is_same_v<T, long double>, long double, double>;
+    using std::cos, std::pow, std::sin;
+    for (std::size_t i = 0; i < pairs; ++i) {
+        const Angle turn = pow(static_cast<Angle>(o.base), -static_cast<Angle>(i) / static_cast<Angle>(pairs));
+        for (std::size_t t = 0; t < tokens; ++t) {
+            const Angle angle = static_cast<Angle>(o.offset + static_cast<std::ptrdiff_t>(t)) * turn;
+            cosine[t * pairs + i] = static_cast<T>(cos(angle));
+            sine[t * pairs + i] = static_cast<T>(sin(angle));
+        }
+    }
+}
+
+struct Rope {
+    static constexpr const char* name = "rope";
+    static constexpr const char* inputs[] = {"x"};
+    RopeOptions options;
+
+    std::size_t pairs(const Shape& x) const { return options.rotary_dim.value_or(x.last()) / 2; }
+    std::size_t tokens(const Shape& x) const { return x[x.rank() - 2]; }
+
+    Shape shape(Shapes in) const {
+        const Shape& x = in[0];
+        if (x.rank() < 2)
+            throw Error(fmt::format("rope: x has shape {}; it needs an axis of tokens and one of features, shape (…, T, D)", to_string(x)));
+        const std::size_t r = options.rotary_dim.value_or(x.last());
+        if (r == 0 || r % 2 != 0 || r > x.last())
+            throw Error(fmt::format("rope: {} of the {} features of x, shape {}, are to turn in pairs; rotary_dim must be even, at least 2 "
+                                    "and at most {}",
+                                    r, x.last(), to_string(x), x.last()));
+        require_positive(name, "base", options.base);
+        return x;
+    }
+    // The tables: all heads and the backward use them again, and a sine costs as much as turning a dozen pairs.
+    std::size_t saved(Shapes in) const { return 2 * tokens(in[0]) * pairs(in[0]); }
+    void attributes(Attributes& out) const {
+        out.set("style", std::string(options.style == RopeStyle::half ? "half" : "interleaved"));
+        out.set("base", options.base);
+        out.set("offset", static_cast<double>(options.offset));
+        if (options.rotary_dim) out.set("rotary_dim", static_cast<double>(*options.rotary_dim));
+    }
+
+    template <class T>
+    void turn(const Shape& shape, T sign, const T* tables, const T* x, T* y) const {
+        const std::size_t p = pairs(shape), n = tokens(shape);
+        if (shape.size() == 0) return;
+        kernel::rope_turn<T>(shape.rows() / n, n, shape.last(), p, options.style == RopeStyle::interleaved, sign, tables, tables + n * p, x, y);
+    }
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T* tables) const {
+        const std::size_t p = pairs(*y.shape), n = tokens(*y.shape);
+        fill_tables(options, n, p, tables, tables + n * p);
+        turn(*y.shape, T(1), tables, in[0].data, y.data);
+    }
+    // A rotation's transpose turns back by the same angle.
+    template <class T>
+    void vjp(Ins<T>, In<T>, In<T> gy, const T* tables, Outs<T> gx) const {
+        turn(*gy.shape, T(-1), tables, gy.data, gx[0].data);
+    }
+};
+
+} // namespace
+
+template <class T>
+Var<T> rope(const Var<T>& x, const RopeOptions& options) {
+    return apply(Rope{options}, x);
+}
+
+// y = x C + (x R) S with tables C, S (T, D) of cosines and sines, 1 and 0 for features that stay, and R the matrix that puts
+// each feature's partner in its place: a for b, −b for a.
+template <class T>
+Var<T> rope_composed(const Var<T>& x, const RopeOptions& options) {
+    const Shape& shape = x.shape();
+    const Shape* const shapes[] = {&shape};
+    Rope{options}.shape({shapes, 1});
+    const std::size_t d = shape.last(), n = shape[shape.rank() - 2], pairs = Rope{options}.pairs(shape);
+    using Work = work_t<T>;
+    std::vector<Work> tables(2 * n * pairs);
+    fill_tables(options, n, pairs, tables.data(), tables.data() + n * pairs);
+    Array<T> cosine = Array<T>::from_shape({n, d}), sine = Array<T>::from_shape({n, d}), partner = Array<T>::from_shape({d, d});
+    cosine.fill(T(1));
+    sine.fill(T(0));
+    partner.fill(T(0));
+    for (std::size_t i = 0; i < pairs; ++i) {
+        const bool interleaved = options.style == RopeStyle::interleaved;
+        const std::size_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : pairs + i;
+        for (std::size_t t = 0; t < n; ++t) {
+            cosine(t, a) = cosine(t, b) = static_cast<T>(tables[t * pairs + i]);
+            sine(t, a) = sine(t, b) = static_cast<T>(tables[(n + t) * pairs + i]);
+        }
+        partner(b, a) = T(-1);
+        partner(a, b) = T(1);
+    }
+    const Tape tape = x.tape();
+    return x * tape.constant(cosine, "cos") + matmul(x, tape.constant(partner, "partner")) * tape.constant(sine, "sin");
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                                                        \
+    template Var<T> rope(const Var<T>&, const RopeOptions&);                                                                            \
+    template Var<T> rope_composed(const Var<T>&, const RopeOptions&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+
+CatalogEntry rope_entry() {
+    const auto options = [](auto& c) {
+        RopeOptions o;
+        const std::string style = c.word("style", "half");
+        if (style != "half" && style != "interleaved")
+            throw Error(fmt::format("rope: style is '{}'; it must be half or interleaved", style));
+        o.style = style == "half" ? RopeStyle::half : RopeStyle::interleaved;
+        o.base = c.number("base", 10000);
+        o.offset = c.integer("offset", 0);
+        if (const auto r = c.maybe_integer("rotary_dim")) {
+            if (*r < 0) throw Error(fmt::format("rope: rotary_dim is {}; it must be even and at least 2", *r));
+            o.rotary_dim = static_cast<std::size_t>(*r);
+        }
+        return o;
+    };
+    return entry(
+        "rope", "(a, b) -> (a cos - b sin, a sin + b cos), angle (offset + t) base^(-2i/r)", "Su et al. 2021",
+        [=](auto& c) { return rope(c.in("x"), options(c)); },
+        [](Generator& rng) {
+            const std::string half = "half", interleaved = "interleaved";
+            return std::vector<Sample>{
+                {"halves", {{"x", rng.standard_normal({2, 3, 10})}}, {}, {{"style", half}, {"base", 100.0}}},
+                {"neighbours", {{"x", rng.standard_normal({2, 3, 6})}}, {}, {{"style", interleaved}, {"offset", 3.0}}},
+                {"some_stay", {{"x", rng.standard_normal({4, 11})}}, {}, {{"style", half}, {"rotary_dim", 4.0}, {"offset", -2.0}}},
+                {"some_neighbours_stay", {{"x", rng.standard_normal({1, 3, 3})}}, {}, {{"style", interleaved}, {"rotary_dim", 2.0}}}};
+        },
+        [=](Arguments<double>& c) { return rope_composed(c.in("x"), options(c)); });
+}
+
+} // namespace chalkgrad
+#endif
