@@ -70,13 +70,14 @@ struct Silu {
 // x Φ(x), Φ(x) = ½ erfc(−x/√2); slope Φ(x) + x φ(x), φ(x) = exp(−x²/2)/√(2π). 1 + erf(x/√2) would cancel for negative x.
 struct GeluErf {
     template <class T> static FAST T cdf(T x) { return T(0.5) * erfc(x * T(-0.707106781186547524400844362104849039L)); }
+    template <class T> static FAST T density(T x) { return T(0.398942280401432677939946059934381868L) * exp(T(-0.5) * x * x); }
     template <class T> static FAST T y(T x) {
         x = held_below(x, T(200));
         return x * cdf(x);
     }
     template <class T> static FAST T gx(T x, T, T gy) {
         x = held(x, T(200));
-        return gy * (cdf(x) + x * (T(0.398942280401432677939946059934381868L) * exp(T(-0.5) * x * x)));
+        return gy * (cdf(x) + x * density(x));
     }
 };
 

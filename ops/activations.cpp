@@ -8,8 +8,25 @@ CHALKGRAD_UNARY(relu, Relu)
 CHALKGRAD_UNARY(sigmoid, Sigmoid)
 CHALKGRAD_UNARY(softplus, Softplus)
 CHALKGRAD_UNARY(silu, Silu)
-CHALKGRAD_UNARY(gelu_erf, GeluErf)
 CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
+
+// Φ(x) is kept for the backward, which then needs one exponential in place of two: erfc is the dearest of all functions here.
+template <class T>
+void gelu_erf_forward(std::size_t n, const T* x, T* cdf, T* y) {
+    each<T>(n, [=](std::size_t i) FAST {
+        const T z = held_below(x[i], T(200));
+        cdf[i] = GeluErf::cdf(z);
+        y[i] = z * cdf[i];
+    });
+}
+template <class T>
+void gelu_erf_gx(std::size_t n, const T* x, const T* cdf, const T* gy, T* gx) {
+    each<T>(n, [=](std::size_t i) FAST {
+        const T z = held(x[i], T(200));
+        const T g = gy[i] * (cdf[i] + z * GeluErf::density(z));
+        gx[i] = is_zero(gy[i]) ? T(0) : g;
+    });
+}
 
 template <class T>
 void quick_gelu_forward(std::size_t n, T alpha, const T* x, T* y) {
@@ -29,8 +46,9 @@ CHALKGRAD_UNARY_KERNELS(relu)
 CHALKGRAD_UNARY_KERNELS(sigmoid)
 CHALKGRAD_UNARY_KERNELS(softplus)
 CHALKGRAD_UNARY_KERNELS(silu)
-CHALKGRAD_UNARY_KERNELS(gelu_erf)
 CHALKGRAD_UNARY_KERNELS(gelu_tanh)
+CHALKGRAD_KERNEL(gelu_erf_forward)
+CHALKGRAD_KERNEL(gelu_erf_gx)
 CHALKGRAD_KERNEL(quick_gelu_forward)
 CHALKGRAD_KERNEL(quick_gelu_gx)
 
@@ -50,8 +68,25 @@ CHALKGRAD_UNARY_RULE(
 CHALKGRAD_UNARY_RULE(SigmoidRule, sigmoid, Sigmoid, Role::activation)
 CHALKGRAD_UNARY_RULE(SoftplusRule, softplus, Softplus, Role::activation)
 CHALKGRAD_UNARY_RULE(SiluRule, silu, Silu, Role::activation)
-CHALKGRAD_UNARY_RULE(GeluErfRule, gelu_erf, GeluErf, Role::activation)
 CHALKGRAD_UNARY_RULE(GeluTanhRule, gelu_tanh, GeluTanh, Role::activation)
+
+struct GeluErfRule {
+    static constexpr const char* name = "gelu_erf";
+    static constexpr const char* inputs[] = {"x"};
+    static constexpr Role role = Role::activation;
+
+    Shape shape(Shapes in) const { return in[0]; }
+    std::size_t saved(Shapes in) const { return in[0].size(); } // Φ(x)
+
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T* cdf) const {
+        kernel::gelu_erf_forward<T>(y.size(), in[0].data, cdf, y.data);
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T* cdf, Outs<T> gx) const {
+        kernel::gelu_erf_gx<T>(y.size(), in[0].data, cdf, gy.data, gx[0].data);
+    }
+};
 
 struct QuickGelu {
     static constexpr const char* name = "quick_gelu";
