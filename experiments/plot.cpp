@@ -27,7 +27,7 @@ constexpr const char* diverging =
     "set palette defined (0 '#00406B', 1 '#0072B2', 2 '#9CC8E3', 3 '#FFFFFF', 4 '#F2B58C', 5 '#D55E00', 6 '#7A3500')\n";
 
 /// A gnuplot string: between single quotes nothing is special but the quote itself.
-std::string quoted(std::string_view text) {
+std::string gnuplot_string(std::string_view text) {
     std::string out = "'";
     for (const char c : one_line(text)) {
         if (c == '\'') out += '\'';
@@ -65,12 +65,12 @@ std::string frame(std::string_view format, std::string_view title, std::string_v
     const std::vector<std::string> title_lines = lines(title);
     for (std::size_t i = 0; i < title_lines.size(); ++i)
         script += fmt::format("set label {} {} at screen 0.02, screen {:.3f} left noenhanced font '{}:Bold,16'\n", i + 1,
-                              quoted(title_lines[i]), 0.95 - 0.05 * static_cast<double>(i), picture_font);
+                              gnuplot_string(title_lines[i]), 0.95 - 0.05 * static_cast<double>(i), picture_font);
     return script + fmt::format("set tmargin at screen {:.3f}\n"
                                 "set xlabel {} noenhanced\n"
                                 "set ylabel {} noenhanced\n"
                                 "set tics nomirror out\n",
-                                0.95 - 0.05 * static_cast<double>(title_lines.size()), quoted(x_label), quoted(y_label));
+                                0.95 - 0.05 * static_cast<double>(title_lines.size()), gnuplot_string(x_label), gnuplot_string(y_label));
 }
 
 /// gnuplot takes more than about 9e307 as undefined.
@@ -158,7 +158,7 @@ std::string render(const Plot& plot, std::string_view format) {
                                 series.mark == Mark::line ? "lines" : "linespoints", colour, dash);
         if (series.mark == Mark::line_points)
             draw += fmt::format(" pointtype {} pointsize 1.1 pointinterval {}", marker, std::max<std::size_t>(1, n / 12));
-        draw += " title " + quoted(series.name);
+        draw += " title " + gnuplot_string(series.name);
     }
     if (draw.empty())
         throw Error(fmt::format("plot '{}': nothing to draw: no series has a finite point{}", plot.title,
@@ -193,7 +193,7 @@ std::string render(const HeatMap& map, std::string_view format) {
     std::string script = frame(format, map.title, map.x_label, map.y_label);
     script += fmt::format("set xrange [-0.5:{0}-0.5]\nset yrange [{1}-0.5:-0.5]\nset xtics 0,{2}\nset ytics 0,{3}\n"
                           "set cblabel {4} noenhanced\nset cbtics format '%h'\n",
-                          map.columns, map.rows, tick_step(map.columns), tick_step(map.rows), quoted(map.value_label));
+                          map.columns, map.rows, tick_step(map.columns), tick_step(map.rows), gnuplot_string(map.value_label));
     script += map.is_signed ? diverging : sequential;
     if (map.is_signed) script += fmt::format("set cbrange [{0:.17g}:{1:.17g}]\n", largest > 0 ? -largest : -1, largest > 0 ? largest : 1);
     if (finite < map.values.size()) // a cell without a number is hatched
