@@ -12,4 +12,8 @@ namespace chalkgrad {
 template <class T>
 Var<T> layer_norm(const Var<T>& x, const Var<T>& gamma = {}, const Var<T>& beta = {}, double eps = 1e-5);
 
+/// The same from primitive ops.
+template <class T>
+Var<T> layer_norm_composed(const Var<T>& x, const Var<T>& gamma = {}, const Var<T>& beta = {}, double eps = 1e-5);
+
 }  // namespace chalkgrad

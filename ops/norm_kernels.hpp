@@ -5,19 +5,19 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-/// Mean squares between these are exact to rounding: no square in them over- or underflowed to any effect.
+/// The largest number, and the least mean square that is exact to rounding: no square in it underflowed to any effect.
 template <class T>
-inline constexpr double least_mean_square = __DBL_MIN__ / __DBL_EPSILON__;
+inline constexpr double largest = __DBL_MAX__;
 template <class T>
-inline constexpr double greatest_mean_square = __DBL_MAX__;
+inline constexpr double least_trusted = __DBL_MIN__ / __DBL_EPSILON__;
 template <>
-inline constexpr double least_mean_square<float> = __FLT_MIN__ / __FLT_EPSILON__;
+inline constexpr double largest<float> = __FLT_MAX__;
 template <>
-inline constexpr double greatest_mean_square<float> = __FLT_MAX__;
+inline constexpr double least_trusted<float> = __FLT_MIN__ / __FLT_EPSILON__;
 
 template <class T>
 FAST inline bool trusted(T mean_square) {
-    return mean_square >= T(least_mean_square<T>) && mean_square <= T(greatest_mean_square<T>);
+    return mean_square >= T(least_trusted<T>) && mean_square <= T(largest<T>);
 }
 
 /// √(Σf²/n + ε) with every number measured in units of the largest; ±inf gives inf, NaN gives NaN.
@@ -25,7 +25,7 @@ template <class T, class F>
 T scaled_root(std::size_t d, T n, T root_eps, F f) {
     T unit = max<T>(d, [=](std::size_t j) FAST { return abs(f(j)); });
     if (unit < root_eps) unit = root_eps;
-    if (!(unit > 0 && unit <= T(greatest_mean_square<T>))) return unit;
+    if (!(unit > 0 && unit <= T(largest<T>))) return unit;
     const T e = root_eps / unit;
     return unit * sqrt(sum<T>(d, [=](std::size_t j) FAST { return (f(j) / unit) * (f(j) / unit); }) / n + e * e);
 }

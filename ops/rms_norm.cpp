@@ -38,6 +38,7 @@ CHALKGRAD_KERNEL(rms_norm_ggamma)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/composite.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
 #include <chalkgrad/ops/reduce.hpp>
@@ -91,8 +92,9 @@ Var<T> rms_norm(const Var<T>& x, const Var<T>& gamma, double eps, Gain gain, Cas
     constexpr bool is_storage = !std::is_same_v<T, work_t<T>>;
     if (is_storage && cast == Cast::before_weight && gamma) {
         // Every op's result is rounded: the norm without its gain, then the gain, is Llama's order.
-        const Scope scope = x.tape().scope("rms_norm", Role::norm);
-        return rms_norm(x, {}, eps) * (gain == Gain::one_plus_weight ? 1 + gamma : gamma);
+        return composite(x.tape(), "rms_norm", Role::norm, [&] {
+            return rms_norm(x, {}, eps) * (gain == Gain::one_plus_weight ? 1 + gamma : gamma);
+        });
     }
     return apply(RmsNorm{eps, gain}, x, gamma);
 }

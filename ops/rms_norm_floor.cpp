@@ -35,8 +35,12 @@ CHALKGRAD_KERNEL(rms_norm_floor_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/clamp.hpp>
+#include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
+#include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/rms_norm_floor.hpp>
 
 namespace chalkgrad {
@@ -90,7 +94,14 @@ Var<T> rms_norm_floor(const Var<T>& x, double floor) {
     return apply(RmsNormFloor{floor}, x);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> rms_norm_floor(const Var<T>&, double);
+template <class T>
+Var<T> rms_norm_floor_composed(const Var<T>& x, double floor) {
+    return x / clamp(sqrt(mean(square(x), -1, true)), floor, {});
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                           \
+    template Var<T> rms_norm_floor(const Var<T>&, double); \
+    template Var<T> rms_norm_floor_composed(const Var<T>&, double);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 CatalogEntry rms_norm_floor_entry() {
@@ -107,7 +118,8 @@ CatalogEntry rms_norm_floor_entry() {
                                        {"below", {{"x", below}}, {}, {{"floor", 1.0}}},
                                        {"above", {{"x", rng.standard_normal({2, 3, 5})}}, {}, {{"floor", 1e-12}}},
                                        {"row_of_eleven", {{"x", rng.standard_normal({2, 11})}}, {}, {{"floor", 1e-12}}}};
-        });
+        },
+        [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); });
 }
 
 }  // namespace chalkgrad

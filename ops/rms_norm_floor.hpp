@@ -11,4 +11,8 @@ namespace chalkgrad {
 template <class T>
 Var<T> rms_norm_floor(const Var<T>& x, double floor = 1e-12);
 
+/// The same from primitive ops.
+template <class T>
+Var<T> rms_norm_floor_composed(const Var<T>& x, double floor = 1e-12);
+
 }  // namespace chalkgrad

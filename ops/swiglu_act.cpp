@@ -14,7 +14,10 @@ struct Swiglu {
     FAST T gate(T g) const { return g > gate_limit ? gate_limit : g; }
     FAST T up(T u) const { return u > up_limit ? up_limit : u < -up_limit ? -up_limit : u; }
     // Where σ has underflowed φ is −0: at z = −inf the product would be NaN.
-    FAST static T phi(T z, T s) { return s == 0 ? T(-0.0) : z * s; }
+    FAST static T phi(T z, T s) {
+        const T p = z * s;
+        return s == 0 ? T(-0.0) : p;
+    }
     // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
     FAST static bool below(T x, T limit) { return x <= limit || limit == T(__builtin_inf()); }
 
@@ -28,9 +31,11 @@ struct Swiglu {
     FAST Pair<T> gradients(T g, T u, T gy) const {
         const T z = gate(g);
         const Sigmoids<T> s = sigmoids(alpha * z);
-        const T f = phi(z, s.of_z), slope = s.of_z + (s.of_minus_z == 0 ? T(0) : alpha * (f * s.of_minus_z));
-        return {below(g, gate_limit) && !is_zero(gy) ? gy * (up(u) + shift) * slope : T(0),
-                below(u, up_limit) && below(-u, up_limit) && !is_zero(gy) ? gy * f : T(0)};
+        // Computed before the conditions choose: a loop with branches is not vectorised.
+        const T f = phi(z, s.of_z), bend = alpha * (f * s.of_minus_z), slope = s.of_z + (s.of_minus_z == 0 ? T(0) : bend);
+        const T gg = gy * (up(u) + shift) * slope, gu = gy * f;
+        return {below(g, gate_limit) && !is_zero(gy) ? gg : T(0),
+                below(u, up_limit) && below(-u, up_limit) && !is_zero(gy) ? gu : T(0)};
     }
 };
 
@@ -73,9 +78,9 @@ FAST inline void gated(std::size_t n, const T* g, const T* u, T* y) {
 template <class F, class T>
 FAST inline void gated_gradients(std::size_t n, const T* g, const T* u, const T* gy, T* gg, T* gu) {
     each<T>(n, [=](std::size_t i) FAST {
-        const T f = F::y(g[i]);
-        gg[i] = is_zero(gy[i]) ? T(0) : F::gx(g[i], f, gy[i] * u[i]);
-        gu[i] = is_zero(gy[i]) ? T(0) : gy[i] * f;
+        const T f = F::y(g[i]), of_g = F::gx(g[i], f, gy[i] * u[i]), of_u = gy[i] * f;
+        gg[i] = is_zero(gy[i]) ? T(0) : of_g;
+        gu[i] = is_zero(gy[i]) ? T(0) : of_u;
     });
 }
 
@@ -104,9 +109,14 @@ CHALKGRAD_KERNEL(gpt_oss_packed_gradient)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/autograd/pool.hpp>
+#include <chalkgrad/ops/activations.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 #include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/clamp.hpp>
 #include <chalkgrad/ops/draw.hpp>
+#include <chalkgrad/ops/slice.hpp>
 #include <chalkgrad/ops/swiglu_act.hpp>
 
 namespace chalkgrad {
@@ -253,11 +263,35 @@ Var<T> gpt_oss_packed(const Var<T>& p, double alpha, double limit) {
     return apply(GptOssPacked{alpha, limit}, p);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                  \
-    template Var<T> swiglu_act(const Var<T>&, const Var<T>&, const SwigluOptions&); \
-    template Var<T> gpt_oss_packed(const Var<T>&, double, double);                  \
-    template Var<T> reglu(const Var<T>&, const Var<T>&);                            \
-    template Var<T> geglu(const Var<T>&, const Var<T>&);
+template <class T>
+Var<T> swiglu_act_composed(const Var<T>& g, const Var<T>& u, const SwigluOptions& options) {
+    const auto& [alpha, gate_limit, up_limit, shift] = options;
+    const Var<T> gate = gate_limit ? clamp(g, {}, gate_limit) : g;
+    const Var<T> up = up_limit ? clamp(u, -*up_limit, up_limit) : u;
+    return gate * sigmoid(alpha * gate) * (up + shift);
+}
+template <class T>
+Var<T> gpt_oss_packed_composed(const Var<T>& p, double alpha, double limit) {
+    return swiglu_act_composed(slice(p, "..., ::2"), slice(p, "..., 1::2"), {alpha, limit, limit, 1});
+}
+template <class T>
+Var<T> reglu_composed(const Var<T>& g, const Var<T>& u) {
+    return relu(g) * u;
+}
+template <class T>
+Var<T> geglu_composed(const Var<T>& g, const Var<T>& u) {
+    return gelu_erf(g) * u;
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                             \
+    template Var<T> swiglu_act(const Var<T>&, const Var<T>&, const SwigluOptions&);          \
+    template Var<T> gpt_oss_packed(const Var<T>&, double, double);                           \
+    template Var<T> reglu(const Var<T>&, const Var<T>&);                                     \
+    template Var<T> geglu(const Var<T>&, const Var<T>&);                                     \
+    template Var<T> swiglu_act_composed(const Var<T>&, const Var<T>&, const SwigluOptions&); \
+    template Var<T> gpt_oss_packed_composed(const Var<T>&, double, double);                  \
+    template Var<T> reglu_composed(const Var<T>&, const Var<T>&);                            \
+    template Var<T> geglu_composed(const Var<T>&, const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 namespace {
@@ -284,17 +318,23 @@ std::vector<Sample> gated_samples(Generator& rng) {
 
 }  // namespace
 
+namespace {
+
+template <class C>
+SwigluOptions swiglu_options(C& c) {
+    c.ignore({"seed"});
+    return {.alpha = c.number("alpha", 1),
+            .gate_limit = c.limit("gate_limit"),
+            .up_limit = c.limit("up_limit"),
+            .shift_up = c.number("shift_up", 0)};
+}
+
+}  // namespace
+
 CatalogEntry swiglu_act_entry() {
     return entry(
         "swiglu_act", "g' sigmoid(alpha g') (u' + shift_up); g' = min(g, gate_limit), u' = clip(u, +-up_limit)", "§9",
-        [](auto& c) {
-            c.ignore({"seed"});
-            return swiglu_act(c.in("g"), c.in("u"),
-                              {.alpha = c.number("alpha", 1),
-                               .gate_limit = c.limit("gate_limit"),
-                               .up_limit = c.limit("up_limit"),
-                               .shift_up = c.number("shift_up", 0)});
-        },
+        [](auto& c) { return swiglu_act(c.in("g"), c.in("u"), swiglu_options(c)); },
         [](Generator& rng) {
             const auto pair = [&](const Shape& shape) { return gate_and_up(rng, shape); };
             return std::vector<Sample>{
@@ -303,7 +343,8 @@ CatalogEntry swiglu_act_entry() {
                 {"gate_clamp", pair({2, 3}), {}, {{"alpha", 0.7}, {"gate_limit", 2.0}, {"shift_up", -0.5}}},
                 {"up_clamp", pair({7}), {}, {{"alpha", -1.3}, {"up_limit", 2.0}}},
                 {"number", pair({}), {}, {{"alpha", 1.702}, {"shift_up", 1.0}}}};
-        });
+        },
+        [](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); });
 }
 CatalogEntry gpt_oss_packed_entry() {
     return entry(
@@ -317,13 +358,21 @@ CatalogEntry gpt_oss_packed_entry() {
                 {"rows", {{"p", around_limits(rng, {3, 8})}}, {}, {{"alpha", 1.702}, {"limit", 2.0}}},
                 {"width_one", {{"p", around_limits(rng, {2, 3, 2})}}, {}, {{"alpha", 1.0}, {"limit", 2.0}}},
                 {"inside", {{"p", around_limits(rng, {22})}}, {}, {{"alpha", 1.702}, {"limit", 7.0}}}};
+        },
+        [](auto& c) {
+            c.ignore({"layout"});
+            return gpt_oss_packed_composed(c.in("p"), c.number("alpha", 1.702), c.number("limit", 7));
         });
 }
 CatalogEntry reglu_entry() {
-    return entry("reglu", "relu(g) u", "§8", [](auto& c) { return reglu(c.in("g"), c.in("u")); }, gated_samples);
+    return entry(
+        "reglu", "relu(g) u", "§8", [](auto& c) { return reglu(c.in("g"), c.in("u")); }, gated_samples,
+        [](auto& c) { return reglu_composed(c.in("g"), c.in("u")); });
 }
 CatalogEntry geglu_entry() {
-    return entry("geglu", "g Phi(g) u", "§8", [](auto& c) { return geglu(c.in("g"), c.in("u")); }, gated_samples);
+    return entry(
+        "geglu", "g Phi(g) u", "§8", [](auto& c) { return geglu(c.in("g"), c.in("u")); }, gated_samples,
+        [](auto& c) { return geglu_composed(c.in("g"), c.in("u")); });
 }
 
 }  // namespace chalkgrad

@@ -35,4 +35,14 @@ Var<T> reglu(const Var<T>& g, const Var<T>& u);
 template <class T>
 Var<T> geglu(const Var<T>& g, const Var<T>& u);
 
+/// The same from primitive ops.
+template <class T>
+Var<T> swiglu_act_composed(const Var<T>& g, const Var<T>& u, const SwigluOptions& options = {});
+template <class T>
+Var<T> gpt_oss_packed_composed(const Var<T>& p, double alpha = 1.702, double limit = 7);
+template <class T>
+Var<T> reglu_composed(const Var<T>& g, const Var<T>& u);
+template <class T>
+Var<T> geglu_composed(const Var<T>& g, const Var<T>& u);
+
 }  // namespace chalkgrad

@@ -1,0 +1,166 @@
+// qk_norm_per_head:  split, then norm.   qk_norm_whole:  norm, then split.   qknorm_scores:  τ q̂ k̂ᵀ
+// Each is a few recorded lines: moving axes has the reverse move as its backward, and the norms bring their own.
+#include <chalkgrad/ops/qk_norm.hpp>
+
+#include <numeric>
+
+#include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/composite.hpp>
+#include <chalkgrad/ops/matmul.hpp>
+#include <chalkgrad/ops/rms_norm.hpp>
+#include <chalkgrad/ops/structure.hpp>
+
+namespace chalkgrad {
+namespace {
+
+template <class T>
+void require_heads(const char* op, const Var<T>& q, std::size_t heads, const Var<T>& gamma, bool per_head) {
+    const Shape& shape = q.shape();
+    if (shape.rank() < 2) throw Error(fmt::format("{}: q has shape {}; it must be (…, T, heads·d)", op, to_string(shape)));
+    if (heads == 0 || shape.last() == 0 || shape.last() % heads != 0)
+        throw Error(fmt::format("{}: the last axis of q, shape {}, does not split into {} heads", op, to_string(shape), heads));
+    const std::size_t d = per_head ? shape.last() / heads : shape.last();
+    if (gamma && gamma.rank() != 0 && !(gamma.shape() == Shape{d}))
+        throw Error(fmt::format("{}: gamma has shape {} beside q of shape {} in {} heads; it must be ({}) or a single number", op,
+                                to_string(gamma.shape()), to_string(shape), heads, d));
+}
+
+/// (…, T, H·d) as (…, T, H, d).
+template <class T>
+Var<T> split(const Var<T>& q, std::size_t heads) {
+    std::vector<std::ptrdiff_t> shape(q.shape().begin(), q.shape().end());
+    shape.back() /= static_cast<std::ptrdiff_t>(heads);
+    shape.insert(shape.end() - 1, static_cast<std::ptrdiff_t>(heads));
+    return reshape(q, shape);
+}
+
+/// x with two axes exchanged, counted from the end.
+template <class T>
+Var<T> exchange(const Var<T>& x, std::size_t a, std::size_t b) {
+    std::vector<std::ptrdiff_t> axes(x.rank());
+    std::iota(axes.begin(), axes.end(), 0);
+    std::swap(axes[x.rank() - a], axes[x.rank() - b]);
+    return transpose(x, axes);
+}
+
+template <class T>
+void require_scores(const Var<T>& q, const Var<T>& k, const Var<T>& tau) {
+    if (q.rank() < 2 || k.rank() < 2 || q.shape().last() != k.shape().last())
+        throw Error(fmt::format("qknorm_scores: q has shape {} and k has shape {}; they must be (…, T, d) and (…, S, d)",
+                                to_string(q.shape()), to_string(k.shape())));
+    if (tau.rank() != 0)
+        throw Error(fmt::format("qknorm_scores: tau has shape {}; it must be a single number", to_string(tau.shape())));
+}
+
+}  // namespace
+
+template <class T>
+Var<T> qk_norm_per_head(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
+    require_heads("qk_norm_per_head", q, heads, gamma, true);
+    return composite(q.tape(), "qk_norm_per_head", Role::none,
+                     [&] { return exchange(rms_norm(split(q, heads), gamma, eps), 3, 2); });
+}
+template <class T>
+Var<T> qk_norm_whole(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
+    require_heads("qk_norm_whole", q, heads, gamma, false);
+    return composite(q.tape(), "qk_norm_whole", Role::none,
+                     [&] { return exchange(split(rms_norm(q, gamma, eps), heads), 3, 2); });
+}
+template <class T>
+Var<T> qknorm_scores(const Var<T>& q, const Var<T>& k, const Var<T>& tau, double eps, Guard guard) {
+    require_scores(q, k, tau);
+    return composite(q.tape(), "qknorm_scores", Role::none, [&] {
+        return tau * matmul(l2_normalize(q, eps, guard), exchange(l2_normalize(k, eps, guard), 2, 1));
+    });
+}
+
+template <class T>
+Var<T> qk_norm_per_head_composed(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
+    return exchange(rms_norm_composed(split(q, heads), gamma, eps), 3, 2);
+}
+template <class T>
+Var<T> qk_norm_whole_composed(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
+    return exchange(split(rms_norm_composed(q, gamma, eps), heads), 3, 2);
+}
+template <class T>
+Var<T> qknorm_scores_composed(const Var<T>& q, const Var<T>& k, const Var<T>& tau, double eps, Guard guard) {
+    return tau * matmul(l2_normalize_composed(q, eps, guard), exchange(l2_normalize_composed(k, eps, guard), 2, 1));
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                            \
+    template Var<T> qk_norm_per_head(const Var<T>&, std::size_t, const Var<T>&, double);                    \
+    template Var<T> qk_norm_whole(const Var<T>&, std::size_t, const Var<T>&, double);                       \
+    template Var<T> qknorm_scores(const Var<T>&, const Var<T>&, const Var<T>&, double, Guard);              \
+    template Var<T> qk_norm_per_head_composed(const Var<T>&, std::size_t, const Var<T>&, double);           \
+    template Var<T> qk_norm_whole_composed(const Var<T>&, std::size_t, const Var<T>&, double);              \
+    template Var<T> qknorm_scores_composed(const Var<T>&, const Var<T>&, const Var<T>&, double, Guard);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+
+namespace {
+
+/// Calls f(q, heads, gamma, eps) with the arguments of one call.
+auto with_heads(const char* op, auto f) {
+    return [op, f](auto& c) {
+        c.ignore({"layout"});
+        const std::ptrdiff_t heads = c.integer("heads");
+        if (heads < 1) throw Error(fmt::format("{}: heads is {}; it must be at least 1", op, heads));
+        return f(c.in("q"), static_cast<std::size_t>(heads), c.maybe("gamma"), c.number("eps", 1e-6));
+    };
+}
+auto with_scores(auto f) {
+    return [f](auto& c) {
+        c.ignore({"formula"});
+        return f(c.in("q"), c.in("k"), c.in("tau"), c.number("eps", 1e-12), guard_of("qknorm_scores", c.word("guard", "floor")));
+    };
+}
+
+// A row of small numbers, where eps shows; heads of different size, which the whole-projection norm mixes.
+Array<double> queries(Generator& rng, const Shape& shape) {
+    Array<double> q = rng.standard_normal(shape);
+    for (std::size_t i = 0; i < q.size(); ++i)
+        q.data()[i] *= i % shape.last() < shape.last() / 2 ? 1e-2 : i < shape.last() ? 1e-1 : 1;
+    return q;
+}
+
+}  // namespace
+
+CatalogEntry qk_norm_per_head_entry() {
+    return entry(
+        "qk_norm_per_head", "rms_norm(split(q), gamma): (T, H d) -> (H, T, d)", "§7",
+        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head(a...); }),
+        [](Generator& rng) {
+            return std::vector<Sample>{
+                {"two_heads", {{"q", queries(rng, {3, 6})}, {"gamma", rng.standard_normal({3})}}, {}, {{"heads", 2.0}, {"eps", 1e-3}}},
+                {"batch", {{"q", queries(rng, {2, 2, 4})}}, {}, {{"heads", 2.0}, {"eps", 1e-2}}}};
+        },
+        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head_composed(a...); }));
+}
+CatalogEntry qk_norm_whole_entry() {
+    return entry(
+        "qk_norm_whole", "split(rms_norm(q, gamma)): (T, H d) -> (H, T, d)", "§7",
+        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole(a...); }),
+        [](Generator& rng) {
+            return std::vector<Sample>{
+                {"two_heads", {{"q", queries(rng, {3, 6})}, {"gamma", rng.standard_normal({6})}}, {}, {{"heads", 2.0}, {"eps", 1e-3}}},
+                {"batch", {{"q", queries(rng, {2, 2, 4})}}, {}, {{"heads", 2.0}, {"eps", 1e-2}}}};
+        },
+        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole_composed(a...); }));
+}
+CatalogEntry qknorm_scores_entry() {
+    return entry(
+        "qknorm_scores", "tau l2(q) l2(k)^T", "§7", with_scores([](const auto&... a) { return qknorm_scores(a...); }),
+        [](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
+            return std::vector<Sample>{
+                {"floor", {{"q", draw({3, 4})}, {"k", draw({2, 4})}, {"tau", draw({})}}, {}, {{"eps", 1e-12}}},
+                {"additive",
+                 {{"q", draw({2, 2, 3})}, {"k", draw({2, 3, 3})}, {"tau", draw({})}},
+                 {},
+                 {{"eps", 0.1}, {"guard", std::string("additive")}}}};
+        },
+        with_scores([](const auto&... a) { return qknorm_scores_composed(a...); }));
+}
+
+}  // namespace chalkgrad
