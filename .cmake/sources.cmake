@@ -37,13 +37,19 @@ function(chalkgrad_kernel_sources out)
     set(${out} ${kernels} PARENT_SCOPE)
 endfunction()
 
-# Writes <chalkgrad/NAME>, which includes those of the headers that match; appends it to the list named by `list`.
+# Writes <chalkgrad/NAME>, which includes those of the headers that match, without those that only kernels can include;
+# appends it to the list named by `list`.
 function(chalkgrad_convenience_header list name purpose match)
     set(text "// ${purpose} (generated).\n#pragma once\n\n#include <chalkgrad/autograd/array.hpp>\n")
     foreach(header IN LISTS ${list})
         cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
-        if(header MATCHES "${match}" AND NOT header MATCHES "/(array|kernel|vector_[a-z]+)\\.hpp$")
-            string(APPEND text "#include <${header}>\n")
+        if(header MATCHES "${match}" AND NOT header STREQUAL chalkgrad/autograd/array.hpp)
+            file(STRINGS ${PROJECT_BINARY_DIR}/include/${header} for_kernels
+                 REGEX "^(#include <chalkgrad/autograd/kernel.hpp>|namespace chalkgrad::CHALKGRAD_ISA|#define CHALKGRAD_ISA)"
+                 LIMIT_COUNT 1)
+            if(NOT for_kernels)
+                string(APPEND text "#include <${header}>\n")
+            endif()
         endif()
     endforeach()
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/include/chalkgrad/${name} CONTENT "${text}" @ONLY)
