@@ -100,7 +100,7 @@ std::string dot_text(std::string_view text, std::size_t longest) {
 
 std::string to_dot(const Graph& graph, const std::string& title) {
     std::string out = "digraph chalkgrad {\n"
-                      "  rankdir=TB; ranksep=0.35; nodesep=0.3; fontname=\"DejaVu Sans\"; fontsize=12; bgcolor=\"#FFFFFF\";\n"
+                      "  rankdir=TB; newrank=true; ranksep=0.35; nodesep=0.3; fontname=\"DejaVu Sans\"; fontsize=12; bgcolor=\"#FFFFFF\";\n"
                       "  node [fontname=\"DejaVu Sans\", fontsize=12, margin=\"0.12,0.06\", height=0.38];\n"
                       "  edge [fontname=\"DejaVu Sans\", fontsize=9, color=\"#595959\", fontcolor=\"#595959\", arrowsize=0.7];\n";
     if (!title.empty()) out += fmt::format("  label=\"{}\"; labelloc=t; fontsize=16;\n", dot_text(title));

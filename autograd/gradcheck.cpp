@@ -179,10 +179,14 @@ private:
         }
         program.run();
         for (std::size_t y = 0; y < outputs_.size(); ++y) {
-            const Array<double> w = rng.standard_normal(outputs_[y].shape());
+            Array<double> w = rng.standard_normal(outputs_[y].shape());
             const Dual<double>* values = program.values(output_lines_[y]);
             double forward = 0, backward = 0, magnitude = 0;
             for (std::size_t i = 0; i < w.size(); ++i) {
+                if (!std::isfinite(values[i].v)) { // masked, or overflown: judge() looks at it
+                    w.data()[i] = 0;
+                    continue;
+                }
                 forward += w.data()[i] * values[i].d;
                 magnitude += std::abs(w.data()[i] * values[i].d);
             }
@@ -196,19 +200,28 @@ private:
         }
     }
 
+    /// An output element of −inf with a gradient of exactly 0: a masked logarithm, which has no slope to compare.
+    bool masked(const Block& b, std::size_t row) const {
+        const double* analytic = b.analytic.data() + row * b.columns;
+        return outputs_[b.output].data()[row] == -HUGE_VAL && std::all_of(analytic, analytic + b.columns, [](double a) { return a == 0; });
+    }
+
     void judge() {
         bool unresolved = false, unfinite = false;
         double worst_excess = -1;
         for (Block& b : blocks_) {
+            std::vector<char> row_is_masked(b.rows);
+            for (std::size_t i = 0; i < b.rows; ++i) row_is_masked[i] = masked(b, i);
+            const auto skipped = [&](std::size_t k) { return b.on_kink[k % b.columns] || row_is_masked[k / b.columns]; };
             double scale = 0, exact_scale = 0;
             for (std::size_t k = 0; k < b.rows * b.columns; ++k) {
-                if (b.on_kink[k % b.columns]) continue;
+                if (skipped(k)) continue;
                 if (std::isfinite(b.numeric[k])) scale = std::max(scale, std::abs(b.numeric[k]));
                 exact_scale = std::max(exact_scale, std::abs(b.dual[k]));
             }
             report_.elements += b.rows * b.columns;
             for (std::size_t k = 0; k < b.rows * b.columns; ++k) {
-                if (b.on_kink[k % b.columns]) continue;
+                if (skipped(k)) continue;
                 const double a = b.analytic[k], n = b.numeric[k], difference = std::abs(a - n);
                 if (has_dual_ && exact_scale > 0) report_.dual = worse(report_.dual, std::abs(a - b.dual[k]) / exact_scale);
                 if (!std::isfinite(a) || !std::isfinite(n)) {

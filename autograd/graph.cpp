@@ -72,6 +72,16 @@ Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const s
         graph.nodes[a.to].on_stream = graph.nodes[stream->from].on_stream = true;
         graph.nodes[stream == &a ? from_a : from_b].on_stream = true;
     }
+    // After the last add the stream runs on, through what alone reads it: the last norm of Post-LN.
+    if (!graph.residual_adds.empty())
+        for (std::size_t at = graph.residual_adds.back();;) {
+            std::vector<std::size_t> readers;
+            for (const GraphEdge& edge : graph.edges)
+                if (edge.from == at) readers.push_back(edge.to);
+            if (readers.size() != 1 || !(graph.nodes[readers[0]].shape == graph.nodes[at].shape)) break;
+            at = readers[0];
+            graph.nodes[at].on_stream = true;
+        }
     // What the stream runs through between two adds is on it too: the norm after the add in Post-LN, the scaling in DeepNorm.
     for (GraphEdge& edge : graph.edges)
         if (graph.nodes[edge.from].on_stream && graph.nodes[edge.to].on_stream && graph.nodes[edge.to].role != Role::add) edge.residual = true;

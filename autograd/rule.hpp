@@ -10,6 +10,7 @@
 //         template <class T> void forward(Ins<T> in, Out<T> y, T* saved) const;
 //         template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const;
 //         // optional:
+//         static constexpr std::size_t required = 1;                           // inputs that must be given, from the first; all if absent
 //         static constexpr Role role = Role::norm;                             // what drawings and topology read
 //         void attributes(Attributes& out) const;                              // names and values of the fields
 //         double natural_length(Ins<double> in) const;                         // length over which the op bends; 1 if absent
@@ -121,6 +122,8 @@ public:
     virtual ~Op() = default;
     virtual const char* name() const = 0;
     virtual const char* input_name(std::size_t i) const = 0;
+    /// How many of `given` inputs, from the first, must not be absent.
+    virtual std::size_t required(std::size_t given) const { return given; }
     virtual Role role() const { return Role::none; }
     virtual void attributes(Attributes&) const {}
     virtual Shape shape(Shapes in) const = 0;
@@ -157,6 +160,12 @@ public:
     const char* input_name(std::size_t i) const override {
         constexpr std::size_t known = std::size(Rule::inputs);
         return Rule::inputs[i < known ? i : known - 1];
+    }
+    std::size_t required(std::size_t given) const override {
+        if constexpr (requires { Rule::required; })
+            return Rule::required;
+        else
+            return given;
     }
     Role role() const override {
         if constexpr (requires { Rule::role; })

@@ -86,12 +86,11 @@ namespace detail {
 
 template <class T>
 Var<T> record(const Op& op, bool outlives, const Var<T>* const* inputs, std::size_t count) {
-    const StateRef* state = nullptr;
-    for (std::size_t k = 0; k < count && state == nullptr; ++k)
-        if (*inputs[k]) state = &inputs[k]->state_ref();
-    if (state == nullptr)
-        throw Error(std::string(op.name()) + ": no input was given; make one with tape.variable() or tape.constant()");
-    TapeState& tape = **state;
+    std::size_t first = 0;
+    while (first < count && !*inputs[first]) ++first;
+    if (first == count) throw Error(std::string(op.name()) + ": no input was given; make one with tape.variable() or tape.constant()");
+    const StateRef& state = inputs[first]->state_ref();
+    TapeState& tape = *state;
 
     Index few[8];
     std::vector<Index> many(count > std::size(few) ? count : 0);
@@ -101,12 +100,12 @@ Var<T> record(const Op& op, bool outlives, const Var<T>* const* inputs, std::siz
         if (!*inputs[k]) continue;
         lines[k] = inputs[k]->checked(op.name());
         if (inputs[k]->state() != &tape)
-            throw Error(std::string(op.name()) + ": inputs '" + op.input_name(0) + "' and '" + op.input_name(k) + "' of shapes " +
-                        to_string(inputs[0]->shape()) + " and " + to_string(inputs[k]->shape()) +
+            throw Error(std::string(op.name()) + ": inputs '" + op.input_name(first) + "' and '" + op.input_name(k) + "' of shapes " +
+                        to_string(inputs[first]->shape()) + " and " + to_string(inputs[k]->shape()) +
                         " are on two tapes; record both on one, or take value() of one as a constant of the other");
     }
     const Index i = tape.add_op(op, outlives, dtype_of<T>, lines, count);
-    return Var<T>(*state, i, tape[i].epoch);
+    return Var<T>(state, i, tape[i].epoch);
 }
 
 } // namespace detail

@@ -229,7 +229,11 @@ Index TapeState::add_op(const Op& op, bool outlives, Dtype dtype, const Index* i
     bool needs_grad = false;
     for (std::size_t k = 0; k < count; ++k) {
         shapes[k] = nullptr;
-        if (inputs[k] == absent) continue;
+        if (inputs[k] == absent) {
+            if (k < op.required(count))
+                throw Error(std::string(op.name()) + ": input '" + op.input_name(k) + "' was never set; make it with tape.variable() or an op");
+            continue;
+        }
         const Record& input = (*this)[inputs[k]];
         shapes[k] = input.shape;
         needs_grad = needs_grad || input.has(Record::needs_grad);

@@ -110,6 +110,7 @@ double shortest_root(std::size_t count, auto b) {
 struct DyisruB {
     static constexpr const char* name = "dyisru_b";
     static constexpr const char* inputs[] = {"x", "b", "gamma", "beta"};
+    static constexpr std::size_t required = 2;
     static constexpr Role role = Role::norm;
 
     Shape shape(Shapes in) const { return dyisru_shape(name, "b", in); }
@@ -134,6 +135,7 @@ struct DyisruB {
 struct DyisruSoftplus {
     static constexpr const char* name = "dyisru_softplus";
     static constexpr const char* inputs[] = {"x", "r", "gamma", "beta"};
+    static constexpr std::size_t required = 2;
     static constexpr Role role = Role::norm;
     double floor;
 

@@ -44,6 +44,7 @@ namespace {
 struct Dyt {
     static constexpr const char* name = "dyt";
     static constexpr const char* inputs[] = {"x", "alpha", "gamma", "beta"};
+    static constexpr std::size_t required = 2;
     static constexpr Role role = Role::norm;
 
     Shape shape(Shapes in) const {

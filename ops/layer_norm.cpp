@@ -70,6 +70,7 @@ namespace {
 struct LayerNorm {
     static constexpr const char* name = "layer_norm";
     static constexpr const char* inputs[] = {"x", "gamma", "beta"};
+    static constexpr std::size_t required = 1;
     static constexpr Role role = Role::norm;
     double eps;
 

@@ -50,6 +50,7 @@ namespace {
 struct RmsNorm {
     static constexpr const char* name = "rms_norm";
     static constexpr const char* inputs[] = {"x", "gamma"};
+    static constexpr std::size_t required = 1;
     static constexpr Role role = Role::norm;
     double eps;
     Gain gain;

@@ -320,6 +320,7 @@ void attention_attributes(const AttentionOptions& o, Attributes& out) {
 struct Sdpa {
     static constexpr const char* name = "sdpa";
     static constexpr const char* inputs[] = {"q", "k", "v", "mask"};
+    static constexpr std::size_t required = 3;
     static constexpr Role role = Role::attention;
     AttentionOptions options;
 
@@ -340,6 +341,7 @@ struct Sdpa {
 struct SdpaSinks {
     static constexpr const char* name = "sdpa_sinks";
     static constexpr const char* inputs[] = {"q", "k", "v", "sinks", "mask"};
+    static constexpr std::size_t required = 4;
     static constexpr Role role = Role::attention;
     AttentionOptions options;
 

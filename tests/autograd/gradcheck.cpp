@@ -5,6 +5,7 @@
 #include <chalkgrad/autograd/cast.hpp>
 #include <chalkgrad/autograd/custom.hpp>
 #include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/ops/activations.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/clamp.hpp>
