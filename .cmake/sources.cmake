@@ -45,7 +45,7 @@ function(chalkgrad_convenience_header list name purpose match)
         cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
         if(header MATCHES "${match}" AND NOT header STREQUAL chalkgrad/autograd/array.hpp)
             file(STRINGS ${PROJECT_BINARY_DIR}/include/${header} for_kernels
-                 REGEX "^(#include <chalkgrad/autograd/kernel.hpp>|namespace chalkgrad::CHALKGRAD_ISA|#define CHALKGRAD_ISA)"
+                 REGEX "^(#include <chalkgrad/autograd/kernel|namespace chalkgrad::CHALKGRAD_ISA|#define CHALKGRAD_ISA)"
                  LIMIT_COUNT 1)
             if(NOT for_kernels)
                 string(APPEND text "#include <${header}>\n")
