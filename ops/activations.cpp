@@ -173,7 +173,9 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 CatalogEntry relu_entry() {
     return entry("relu", "max(x, 0)", "§8", [](auto& c) { return relu(c.in("x")); },
-                 [](Generator& rng) { return unary_samples([&](const Shape& shape) { return away_from(0, 0.1, rng.standard_normal(shape)); }); });
+                 [](Generator& rng) {
+                     return unary_samples([&](const Shape& shape) { return away_from(0, 0.1, rng.standard_normal(shape)); });
+                 });
 }
 
 // From low to 6; low is where the twin still has its digits.
