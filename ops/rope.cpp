@@ -143,7 +143,8 @@ Var<T> rope_composed(const Var<T>& x, const RopeOptions& options) {
         partner(a, b) = T(1);
     }
     const Tape tape = x.tape();
-    return x * tape.constant(cosine, "cos") + matmul(x, tape.constant(partner, "partner")) * tape.constant(sine, "sin");
+    const Var<T> kept = x * tape.constant(cosine, "cos"), partners = matmul(x, tape.constant(partner, "partner"));
+    return kept + partners * tape.constant(sine, "sin");
 }
 
 #define CHALKGRAD_INSTANTIATE(T)                                                                                                        \

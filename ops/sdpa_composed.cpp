@@ -130,14 +130,14 @@ CatalogEntry sdpa_entry() {
         [](Generator& rng) {
             std::vector<NamedArray> biased = drawn(rng, {2, 2, 3, 2}, {2, 1, 5, 2}, 3);
             biased.push_back({"mask", rng.standard_normal({2, 3, 5})});
-            std::vector<NamedArray> shifted = drawn(rng, {3, 2, 3}, {3, 4, 3}, 1);
-            shifted.push_back({"mask", rng.standard_normal({3, 2, 1})});
+            std::vector<NamedArray> shifted = drawn(rng, {3, 2, 3}, {3, 4, 3}, 1); // a bias along a row would change nothing
+            shifted.push_back({"mask", rng.standard_normal({3, 1, 4})});
             return std::vector<Sample>{
                 {"grouped_causal", drawn(rng, {4, 3, 3}, {2, 3, 3}, 3), {}, {{"heads_q", 4.0}, {"heads_kv", 2.0}, {"causal", true}}},
                 {"capped_window", drawn(rng, {2, 5, 4}, {1, 5, 4}, 3), {}, {{"causal", true}, {"window", 2.0}, {"softcap", 1.5}}},
                 {"cross", drawn(rng, {2, 3, 4}, {2, 7, 4}, 5), {}, {{"scale", 0.25}}},
                 {"learned_bias", biased},
-                {"bias_for_all_keys", shifted},
+                {"bias_for_all_queries", shifted},
                 {"hidden_row", drawn(rng, {2, 4, 2}, {1, 3, 2}, 2), {{"mask", some_hidden()}}, {{"softcap", 5.0}}},
                 {"two_tiles", drawn(rng, {1, 35, 1}, {1, 35, 1}, 1), {}, {{"causal", true}, {"window", 11.0}}}};
         },

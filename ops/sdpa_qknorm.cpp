@@ -40,14 +40,15 @@ struct Composed {
 template <class Parts, class T>
 Var<T> per_head(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma, double eps,
                 const AttentionOptions& options) {
-    return Parts::attention(Parts::rms(q, q_gamma, eps), Parts::rms(k, k_gamma, eps), v, options);
+    const Var<T> q_hat = Parts::rms(q, q_gamma, eps), k_hat = Parts::rms(k, k_gamma, eps);
+    return Parts::attention(q_hat, k_hat, v, options);
 }
 
 template <class Parts, class T>
 Var<T> whole(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma, std::size_t heads_q,
              std::size_t heads_kv, double eps, const AttentionOptions& options) {
-    return Parts::attention(split_heads("q", Parts::rms(q, q_gamma, eps), heads_q), split_heads("k", Parts::rms(k, k_gamma, eps), heads_kv),
-                            split_heads("v", v, heads_kv), options);
+    const Var<T> q_hat = split_heads("q", Parts::rms(q, q_gamma, eps), heads_q), k_hat = split_heads("k", Parts::rms(k, k_gamma, eps), heads_kv);
+    return Parts::attention(q_hat, k_hat, split_heads("v", v, heads_kv), options);
 }
 
 template <class Parts, class T>
@@ -55,7 +56,8 @@ Var<T> with_temperature(const Var<T>& q, const Var<T>& k, const Var<T>& v, const
                         AttentionOptions options) {
     if (tau.rank() != 0) throw Error(fmt::format("sdpa_qknorm: tau has shape {}; it must be a single number", to_string(tau.shape())));
     if (!options.scale) options.scale = 1;
-    return Parts::attention(tau * Parts::l2(q, eps, guard), Parts::l2(k, eps, guard), v, options);
+    const Var<T> q_hat = tau * Parts::l2(q, eps, guard), k_hat = Parts::l2(k, eps, guard);
+    return Parts::attention(q_hat, k_hat, v, options);
 }
 
 } // namespace
