@@ -31,13 +31,13 @@ void softmax_rows_gz(std::size_t rows, std::size_t n, const T* y, const T* gy, T
     }
 }
 
-// Nothing but −inf: log s counts as +inf, so that log P is −inf.
+// A hidden entry is −inf by itself: it does not move with the others.
 template <class T>
 void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
+    const T hidden = -static_cast<T>(__builtin_inf());
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z), s = sum<T>(n, [=](std::size_t j) FAST { return exp(z[j] - m); });
-        const T log_s = s == 0 ? static_cast<T>(__builtin_inf()) : log(s);
-        each<T>(n, [=](std::size_t j) FAST { y[j] = (z[j] - m) - log_s; });
+        const T m = shift(n, z), log_s = log(sum<T>(n, [=](std::size_t j) FAST { return exp(z[j] - m); }));
+        each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
     }
 }
 
