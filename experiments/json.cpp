@@ -15,6 +15,20 @@ json json_number(double number) {
     return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
 }
 
+std::optional<Attribute> to_attribute(const json& value) {
+    if (value.is_null()) return Attribute();
+    if (value.is_boolean()) return value.get<bool>();
+    if (value.is_number()) return value.get<double>();
+    if (value.is_string()) return value.get<std::string>();
+    if (!value.is_array()) return {};
+    std::vector<double> list;
+    for (const json& item : value) {
+        if (!item.is_number()) return {};
+        list.push_back(item.get<double>());
+    }
+    return list;
+}
+
 json to_json(const Table& table) {
     json rows = json::array();
     for (const std::vector<Cell>& cells : table.rows) {

@@ -1,9 +1,12 @@
 // JSON as other programs may rely on it: non-finite numbers are words, and text is always valid UTF-8.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include <chalkgrad/autograd/attributes.hpp>
 
 namespace chalkgrad {
 
@@ -13,6 +16,9 @@ struct Table;
 
 /// The number, or "nan", "inf", "-inf": JSON has no such numbers, and null would hide which it was.
 nlohmann::json json_number(double number);
+
+/// An op's attribute: null, a flag, a number, a word or a list of numbers; nothing for other JSON.
+std::optional<Attribute> to_attribute(const nlohmann::json& value);
 
 /// {"name", "columns": [..], "rows": [[..]]}
 nlohmann::json to_json(const Table& table);

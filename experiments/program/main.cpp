@@ -3,9 +3,11 @@
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/program/eval.hpp>
 #include <chalkgrad/experiments/program/gradcheck.hpp>
 #include <chalkgrad/experiments/program/graph.hpp>
 #include <chalkgrad/experiments/program/list.hpp>
+#include <chalkgrad/experiments/program/parity.hpp>
 #include <chalkgrad/experiments/program/rng.hpp>
 #include <chalkgrad/experiments/program/run.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
@@ -122,6 +124,44 @@ void add_gradcheck(CLI::App& app, Call& call) {
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
+/// An option that may be given several times, with one value each: a list would swallow the op's name.
+template <class Target>
+void add_repeated(CLI::App* command, const char* name, Target& target, const char* purpose, const char* type) {
+    command->add_option(name, target, purpose)->type_name(type)->allow_extra_args(false);
+}
+
+void add_eval(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<EvalOptions>(
+        app, call, "eval", "Run one op on .npy files, forward and backward", run_eval,
+        "  chalkgrad eval rms_norm --in x=x.npy --in gamma=g.npy --attr eps=1e-5 --out result\n"
+        "  chalkgrad eval softmax --in x=x.npy --cotangent ct.npy --out result          also result/x.grad.npy\n"
+        "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out result\n"
+        "  chalkgrad eval sum --in x=x.npy --attr axes=[0,1] --attr keepdims=true --dtype bfloat16 --out result\n"
+        "Files of bfloat16 hold uint16 bits; gradients of half and bfloat16 are written in float.\n"
+        "Exit status: 0 when all comparisons hold, 1 when one fails, 2 when the call or a file is wrong.");
+    command->add_option("OP", options->op, "Name of an op ('chalkgrad list ops' shows them)")->required();
+    add_repeated(command, "--in", options->inputs, "An input, floating-point", "NAME=FILE.npy");
+    add_repeated(command, "--const", options->constants, "A constant: a mask, token ids, a condition", "NAME=FILE.npy");
+    add_repeated(command, "--attr", options->attributes, "An attribute: JSON, else a word", "KEY=VALUE");
+    command->add_option("--cotangent", options->cotangent, "Go backward from the output with this")->type_name("[NAME=]FILE.npy");
+    command->add_option("--dtype", options->dtype, "double, float, half or bfloat16")->type_name("TYPE");
+    command->add_flag("--strict", options->strict, "Refuse inputs that are not finite, as the course's listings do");
+    add_repeated(command, "--compare", options->compared, "Compare the output or a gradient with this", "NAME[.grad]=FILE.npy");
+    command->add_option("--out", options->out, "Folder for y.npy and INPUT.grad.npy; its other files are left alone")
+        ->type_name("DIR")->required();
+}
+
+void add_parity(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<ParityOptions>(
+        app, call, "parity", "Replay reference vectors: outputs and gradients of every case", run_parity,
+        "  chalkgrad parity golden/manifest.json\n"
+        "  chalkgrad parity golden/manifest.json --op rms_norm --json\n"
+        "Exit status: 0 when no case fails, 1 when one does, 2 when the manifest or a file is wrong.");
+    command->add_option("MANIFEST", options->manifest, "A manifest of format golden-1")->type_name("MANIFEST.json")->required();
+    command->add_option("--op", options->op, "Only the cases of this op")->type_name("OP");
+    command->add_flag("--json", options->json, "One JSON document on standard output");
+}
+
 void add_graph(CLI::App& app, Call& call) {
     const auto [command, options] = add_command<GraphCommand>(
         app, call, "graph", "Draw a block: where its norms sit, and the residual line", run_graph,
@@ -172,6 +212,8 @@ int run(int argc, char** argv) {
     Call call;
     add_list(app, call);
     add_gradcheck(app, call);
+    add_eval(app, call);
+    add_parity(app, call);
     add_run(app, call);
     add_graph(app, call);
     add_rng(app, call);
