@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/blame.hpp>
 #include <chalkgrad/autograd/difference.hpp>
 #include <chalkgrad/autograd/random.hpp>
 
@@ -85,6 +86,13 @@ public:
             has_dual_ = false;
         }
         judge();
+        if (report_.verdict == Verdict::fail)
+            for (const Var<double>& y : outputs_)
+                for (const Blame& b : blame(y, options_.seed)) {
+                    report_.blame.push_back(b);
+                    say(fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op, b.scope.empty() ? "" : ", in ", b.scope,
+                                    b.input, b.hint.empty() ? "" : ": ", b.hint));
+                }
         return std::move(report_);
     }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <chalkgrad/autograd/blame.hpp>
 #include <chalkgrad/autograd/tape.hpp>
 
 namespace chalkgrad {
@@ -54,6 +55,7 @@ struct GradcheckReport {
     double resolution = 0;  ///< largest estimated error of the differences themselves, relative to their block
     std::size_t elements = 0, failed = 0; ///< of the Jacobian
     std::vector<Kink> kinks;
+    std::vector<Blame> blame; ///< after a fail: the lines whose own backward is wrong, with the likely cause
     std::string why; ///< one or more sentences; empty for a plain pass
 
     explicit operator bool() const { return verdict == Verdict::pass || verdict == Verdict::kink; }

@@ -52,6 +52,9 @@ nlohmann::json to_json(const Task& task) {
     for (const Kink& kink : r.kinks)
         kinks.push_back({{"input", kink.input}, {"index", kink.index}, {"output_index", kink.output_index}, {"left", json_number(kink.left)},
                          {"right", json_number(kink.right)}, {"analytic", json_number(kink.analytic)}, {"convention", json_number(kink.convention)}});
+    nlohmann::json blame = nlohmann::json::array();
+    for (const Blame& b : r.blame)
+        blame.push_back({{"line", b.line}, {"op", b.op}, {"scope", b.scope}, {"input", b.input}, {"error", json_number(b.error)}, {"hint", b.hint}});
     return {{"op", task.op->name},
             {"sample", task.sample.name},
             {"verdict", name(r.verdict)},
@@ -62,6 +65,7 @@ nlohmann::json to_json(const Task& task) {
             {"elements", r.elements},
             {"failed_elements", r.failed},
             {"why", r.why},
+            {"blame", blame},
             {"kinks", kinks}};
 }
 

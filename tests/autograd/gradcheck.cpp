@@ -100,6 +100,33 @@ BOOST_AUTO_TEST_CASE(norms_that_lost_a_term) { // G14
     }
 }
 
+BOOST_AUTO_TEST_CASE(blame_names_the_line_and_the_cause) {
+    Generator rng(4);
+    const std::vector<Doubles> point = {rng.standard_normal({6}), rng.standard_normal({6}), rng.standard_normal({6, 6})};
+    const auto hint = [&](Fault fault) {
+        const auto report = check(point, [fault](const Vars& x) {
+            const auto scope = x[0].tape().scope("attention");
+            return x[0] + matmul(apply(FaultyNorm{fault}, exp(0.1 * x[0]), x[1]), x[2]);
+        });
+        BOOST_TEST((report.verdict == Verdict::fail));
+        BOOST_REQUIRE_EQUAL(report.blame.size(), 1u);
+        BOOST_TEST(report.blame[0].op == "faulty_norm");
+        BOOST_TEST(report.blame[0].scope == "attention");
+        BOOST_TEST(report.why.find("faulty_norm") != std::string::npos);
+        return report.blame[0].hint;
+    };
+    BOOST_TEST(hint(Fault::statistic_constant).find("along x") != std::string::npos);
+    BOOST_TEST(hint(Fault::transposed_sign).find("along x") != std::string::npos);
+    BOOST_TEST(hint(Fault::gamma_gradient_zero).find("never written") != std::string::npos);
+    BOOST_TEST(hint(Fault::gamma_left_out).find("each output") != std::string::npos);
+    Tape t;
+    const auto x = t.variable(point[0]);
+    BOOST_TEST(blame(x + rms_norm(x, t.variable(point[1]))).empty());
+    const auto factor = check({{0.5, 2}}, [](const Vars& x) { return apply(Cubic{2}, x[0]); });
+    BOOST_REQUIRE_EQUAL(factor.blame.size(), 1u);
+    BOOST_TEST(factor.blame[0].hint == "off by a constant factor 2");
+}
+
 BOOST_AUTO_TEST_CASE(softmax_is_not_blind) { // G15
     for (const double factor : {1.0, 2.0, 0.0}) {
         const auto report = check({{1, 2, -0.5}}, [factor](const Vars& x) {
