@@ -112,6 +112,7 @@ private:
 struct Logsumexp : Reduction {
     static constexpr const char* name = "logsumexp";
     static constexpr const char* inputs[] = {"x", "mask"};
+    static constexpr std::size_t required = 1;
 
     Shape shape(Shapes in) const {
         if (in.has(1)) require_mask(name, in[0], in[1]);
