@@ -3,15 +3,22 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/experiments/plot.hpp>
 #include <nlohmann/json.hpp>
 
 using namespace chalkgrad;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -146,6 +153,17 @@ BOOST_AUTO_TEST_CASE(an_absent_or_failing_gnuplot_is_one_clear_error) {
         const Path nothing("/nonexistent");
         BOOST_TEST(contains(refusal([&] { chalkgrad::render(example(), "svg"); }), "install Debian's gnuplot-nox"));
     }
+    // One that fails with a word, and one whose picture breaks off.
+    const fs::path folder = fs::temp_directory_path() / fmt::format("chalkgrad-plot-{}", ::getpid());
+    fs::create_directories(folder);
+    for (const auto& [script, said] : {std::pair("#!/bin/sh\necho 'no such\nterminal' >&2; echo '</svg>'; exit 3\n", "picture: no such terminal"),
+                                       std::pair("#!/bin/sh\necho '<svg><text>'\n", "no whole svg picture")}) {
+        write_file(folder / "gnuplot", script);
+        fs::permissions(folder / "gnuplot", fs::perms::owner_all);
+        const Path fake((folder.string() + ":/bin:/usr/bin").c_str());
+        BOOST_TEST(contains(refusal([&] { chalkgrad::render(example(), "svg"); }), said));
+    }
+    fs::remove_all(folder);
     BOOST_TEST(chalkgrad::render(example(), "svg").starts_with("<?xml"));
 }
 

@@ -1,0 +1,230 @@
+// The program from outside: exit statuses, one line on standard error, nothing but JSON on standard output with --json.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/experiments/experiment.hpp>
+
+using namespace chalkgrad;
+namespace fs = std::filesystem;
+
+extern char** environ;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Folder {
+    fs::path path = fs::temp_directory_path() / fmt::format("chalkgrad-program-{}", ::getpid());
+    Folder() {
+        fs::remove_all(path);
+        fs::create_directories(path);
+    }
+    ~Folder() { fs::remove_all(path); }
+    std::string operator/(const char* name) const { return (path / name).string(); }
+    long entries() const { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); }
+};
+
+struct Ended {
+    int status; ///< the exit status, or minus the signal
+    std::string out, err;
+};
+
+pid_t start(const Words& words, const std::string& out, const std::string& err) {
+    std::vector<std::string> owned{CHALKGRAD_PROGRAM};
+    owned.insert(owned.end(), words.begin(), words.end());
+    std::vector<char*> arguments;
+    for (std::string& word : owned) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t child = -1;
+    BOOST_REQUIRE(posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    return child;
+}
+
+int wait_for(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+Ended call(const Words& words) {
+    const fs::path base = fs::temp_directory_path() / fmt::format("chalkgrad-call-{}", ::getpid());
+    const std::string out = base.string() + ".out", err = base.string() + ".err";
+    const int status = wait_for(start(words, out, err));
+    Ended ended{status, read_file(out), read_file(err)};
+    fs::remove(out);
+    fs::remove(err);
+    return ended;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Status 2, nothing on standard output, one line on standard error that holds `part`.
+void check_refused(const Words& words, const std::string& part) {
+    const Ended ended = call(words);
+    BOOST_TEST_CONTEXT(fmt::format("chalkgrad {}: {}", fmt::join(words, " "), ended.err)) {
+        BOOST_TEST(ended.status == 2);
+        BOOST_TEST(ended.out.empty());
+        BOOST_TEST(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
+        BOOST_TEST(ended.err.ends_with("\n"));
+        BOOST_TEST(ended.err.starts_with("chalkgrad: "));
+        BOOST_TEST(contains(ended.err, part));
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(program)
+
+BOOST_AUTO_TEST_CASE(wrong_calls_give_one_line_and_status_2) {
+    check_refused({}, "give a command: ");
+    check_refused({"rnu"}, "no command 'rnu'; did you mean ");
+    check_refused({"rnu"}, "run");
+    check_refused({""}, "");
+    check_refused({"--nonsense"}, "--nonsense");
+    check_refused({"run", "--nonsense"}, "see 'chalkgrad run --help'");
+    check_refused({"run", "--out"}, "--out");
+    check_refused({"run"}, "nothing to run; name experiments");
+    check_refused({"run", "no\nsuch"}, "no experiment 'no such'");
+    check_refused({"run", "--section", "no such"}, "section 'no such'");
+    check_refused({"run", "--all", "--section", "6"}, "choice is not clear");
+    for (const char* const seed : {"-1", "x", "", "1.5", "18446744073709551616"})
+        check_refused({"run", "--all", "--seed=" + std::string(seed)}, "--seed");
+    check_refused({"run", "--all", "--out", ""}, "--out names no folder");
+    check_refused({"rng", "--seed", "5", "nonsense", "--shape", "2", "--out", "x.npy"}, "nonsense");
+    check_refused({"list"}, "WHAT");
+    check_refused({"list", "opps"}, "did you mean ops?");
+    check_refused({"gradcheck", "rmsnorm"}, "rms_norm");
+    check_refused({"gradcheck"}, "--all");
+    check_refused({"gradcheck", "add", "--tolerance", "nan"}, "tolerance");
+    check_refused({"graph", "peri", "--format", "gif"}, "gif");
+    check_refused({"graph", "perry"}, "did you mean peri?");
+    check_refused({"graph", "peri", "-o", "."}, "is a folder");
+}
+
+BOOST_AUTO_TEST_CASE(help_is_everywhere_with_examples) {
+    const Ended top = call({"--help"});
+    BOOST_TEST(top.status == 0);
+    BOOST_TEST(top.err.empty());
+    for (const char* const command : {"list", "gradcheck", "run", "graph", "rng"}) {
+        BOOST_TEST(contains(top.out, command));
+        const Ended help = call({command, "--help"});
+        BOOST_TEST(help.status == 0, command);
+        BOOST_TEST(help.err.empty(), command);
+        BOOST_TEST(contains(help.out, "Examples:"), command);
+        BOOST_TEST(contains(help.out, fmt::format("chalkgrad {} ", command)), command);
+    }
+    BOOST_TEST(call({"--version"}).out.starts_with("chalkgrad "));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_prints_text_or_one_json_document) {
+    for (const Experiment& experiment : experiments()) {
+        const Ended text = call({"run", experiment.name});
+        BOOST_TEST(text.status == 0, text.out + text.err);
+        BOOST_TEST(text.out.starts_with(experiment.name));
+        BOOST_TEST(text.err.empty());
+        BOOST_TEST(!contains(text.out, "\x1b")); // no colour where no terminal is
+
+        const Ended json = call({"run", experiment.name, "--json"});
+        BOOST_TEST(json.status == 0);
+        BOOST_TEST(json.err.empty());
+        const nlohmann::json found = nlohmann::json::parse(json.out).at("experiments").at(0);
+        for (const char* const key : {"name", "section", "seconds", "numbers", "measured", "not_reproduced", "files"})
+            BOOST_TEST(found.contains(key), key);
+        break; // one is enough: each has a test of its own
+    }
+}
+
+BOOST_AUTO_TEST_CASE(files_of_a_run_are_named_and_there) {
+    const Folder folder;
+    write_file(folder / "file", "x");
+    if (experiments().empty()) return;
+    const std::string name = experiments()[0].name;
+    check_refused({"run", name, "--out", folder / "file"}, "is a file, not a folder");
+    check_refused({"run", name, "--out", folder / "file/deeper"}, "cannot be made");
+
+    write_file(folder / "notes.txt", "mine");
+    const Ended json = call({"run", name, "--json", "--out", folder.path.string()});
+    BOOST_TEST(json.status == 0, json.err);
+    const nlohmann::json files = nlohmann::json::parse(json.out).at("experiments").at(0).at("files");
+    BOOST_TEST(files.size() >= 2);
+    for (const auto& file : files) BOOST_TEST(fs::is_regular_file(file.get<std::string>()), file);
+    BOOST_TEST(read_file(folder / "notes.txt") == "mine");
+    BOOST_TEST(folder.entries() == long(files.size()) + 2);
+}
+
+BOOST_AUTO_TEST_CASE(rng_writes_its_file) {
+    const Folder folder;
+    const Ended drawn = call({"rng", "--seed", "5", "standard_normal", "--shape", "3,5", "--out", folder / "x.npy"});
+    BOOST_TEST(drawn.status == 0, drawn.err);
+    BOOST_TEST(read_file(folder / "x.npy").size() == 128 + 15 * 8);
+    const Ended uniform = call({"rng", "--seed", "8", "uniform", "--low", "-4", "--high", "4", "--shape", "3", "8", "--out", folder / "u.npy"});
+    BOOST_TEST(uniform.status == 0, uniform.err);
+    BOOST_TEST(read_file(folder / "u.npy").size() == 128 + 24 * 8);
+    const Ended normal = call({"rng", "--seed-words", "1,2,3", "normal", "-1", "0.5", "--shape", "2", "--out", folder / "n.npy"});
+    BOOST_TEST(normal.status == 0, normal.err);
+    check_refused({"rng", "--seed", "5", "random", "--out", folder / "none/x.npy"}, "none/x.npy");
+    check_refused({"rng", "--seed", "5", "random", "--out", folder.path.string()}, "is a folder");
+    check_refused({"rng", "--seed", "5", "random"}, "--out");
+    BOOST_TEST(folder.entries() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_leaves_a_whole_file_or_none) {
+    const Folder folder;
+    const Words words{"rng", "--seed", "5", "random", "--shape", "2000000", "--out", folder / "x.npy"};
+    const auto check = [&] {
+        for (const auto& entry : fs::directory_iterator(folder.path)) {
+            BOOST_TEST(entry.path().filename() == "x.npy");
+            BOOST_TEST(fs::file_size(entry) == 128 + 16'000'000);
+        }
+    };
+    for (int round = 0; round < 4; ++round) {
+        // While the temporary grows: the program finishes the file first.
+        pid_t child = start(words, "/dev/null", "/dev/null");
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (folder.entries() == 0 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+        kill(child, SIGINT);
+        const int status = wait_for(child);
+        BOOST_TEST((status == 0 || status == -SIGINT));
+        BOOST_TEST(fs::exists(folder / "x.npy"));
+        check();
+        fs::remove(folder / "x.npy");
+
+        // Before: it ends at once.
+        child = start(words, "/dev/null", "/dev/null");
+        std::this_thread::sleep_for(std::chrono::milliseconds(round));
+        kill(child, SIGINT);
+        wait_for(child);
+        check();
+        fs::remove(folder / "x.npy");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_full_standard_output_is_an_error) {
+    const pid_t child = start({"--help"}, "/dev/full", "/dev/null");
+    BOOST_TEST(wait_for(child) == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
