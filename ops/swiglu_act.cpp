@@ -6,33 +6,37 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-/// One element of it; a limit that is absent is +inf.
+/// One element of it; a limit that is absent is +inf. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
+/// smaller, and 1 − p, the other one, loses no digit.
 template <class T>
 struct Swiglu {
     T alpha, gate_limit, up_limit, shift;
 
     FAST T gate(T g) const { return g > gate_limit ? gate_limit : g; }
     FAST T up(T u) const { return u > up_limit ? up_limit : u < -up_limit ? -up_limit : u; }
-    // Where σ has underflowed φ is −0: at z = −inf the product would be NaN.
+    FAST T smaller_sigma(T g) const {
+        const T w = alpha * gate(g), e = exp(w < 0 ? w : -w);
+        return e / (1 + e);
+    }
+    // z σ(αz). Where σ has underflowed it is −0: at z = −inf the product would be NaN.
     FAST static T phi(T z, T s) {
-        const T p = z * s;
-        return s == 0 ? T(-0.0) : p;
+        const T f = z * s;
+        return s == 0 ? T(-0.0) : f;
     }
     // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
     FAST static bool below(T x, T limit) { return x <= limit || limit == T(__builtin_inf()); }
 
-    FAST T y(T g, T u) const {
+    FAST T y(T g, T u, T p) const {
         const T z = gate(g);
-        return phi(z, sigmoid(alpha * z)) * (up(u) + shift);
+        return phi(z, alpha * z < 0 ? p : 1 - p) * (up(u) + shift);
     }
 
-    // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz), both from one exp; at z = inf, φt is inf·0 and tends to 0.
+    // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz); at z = inf, φt is inf·0 and tends to 0.
     // So ḡ = ȳ φ′ (u′ + shift), ū = ȳ φ, each 0 beyond its limits.
-    FAST Pair<T> gradients(T g, T u, T gy) const {
-        const T z = gate(g);
-        const Sigmoids<T> s = sigmoids(alpha * z);
+    FAST Pair<T> gradients(T g, T u, T p, T gy) const {
+        const T z = gate(g), q = 1 - p, s = alpha * z < 0 ? p : q, t = alpha * z < 0 ? q : p;
         // Computed before the conditions choose: a loop with branches is not vectorised.
-        const T f = phi(z, s.of_z), bend = alpha * (f * s.of_minus_z), slope = s.of_z + (s.of_minus_z == 0 ? T(0) : bend);
+        const T f = phi(z, s), bend = alpha * (f * t), slope = s + (t == 0 ? T(0) : bend);
         const T gg = gy * (up(u) + shift) * slope, gu = gy * f;
         return {below(g, gate_limit) && !is_zero(gy) ? gg : T(0),
                 below(u, up_limit) && below(-u, up_limit) && !is_zero(gy) ? gu : T(0)};
@@ -40,33 +44,33 @@ struct Swiglu {
 };
 
 template <class T>
-void swiglu_act_forward(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* y) {
+void swiglu_act_forward(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* p, T* y) {
     const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
-    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(g[i], u[i]); });
+    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(g[i], u[i], p[i] = act.smaller_sigma(g[i])); });
 }
 template <class T>
-void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, const T* gy, T* gg,
-                          T* gu) {
+void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, const T* p,
+                          const T* gy, T* gg, T* gu) {
     const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
     each<T>(n, [=](std::size_t i) FAST {
-        const Pair<T> both = act.gradients(g[i], u[i], gy[i]);
+        const Pair<T> both = act.gradients(g[i], u[i], p[i], gy[i]);
         gg[i] = both.first;
         gu[i] = both.second;
     });
 }
 
 template <class T>
-void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* p, T* y) {
+void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T* y) {
     const Swiglu<T> act{alpha, limit, limit, 1};
-    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(p[2 * i], p[2 * i + 1]); });
+    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(x[2 * i], x[2 * i + 1], p[i] = act.smaller_sigma(x[2 * i])); });
 }
 template <class T>
-void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* p, const T* gy, T* gp) {
+void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* x, const T* p, const T* gy, T* gx) {
     const Swiglu<T> act{alpha, limit, limit, 1};
     each<T>(n, [=](std::size_t i) FAST {
-        const Pair<T> both = act.gradients(p[2 * i], p[2 * i + 1], gy[i]);
-        gp[2 * i] = both.first;
-        gp[2 * i + 1] = both.second;
+        const Pair<T> both = act.gradients(x[2 * i], x[2 * i + 1], p[i], gy[i]);
+        gx[2 * i] = both.first;
+        gx[2 * i + 1] = both.second;
     });
 }
 
@@ -134,10 +138,10 @@ void require_limit(const char* op, const char* name, const std::optional<double>
 
 template <class T>
 void swiglu_sides(T g, T u, const std::optional<double>& gate_limit, const std::optional<double>& up_limit, Sides& out) {
-    if (gate_limit) out.compare(g, T(*gate_limit));
+    if (gate_limit) out.branch(0, g, T(*gate_limit));
     if (up_limit) {
-        out.compare(u, T(*up_limit));
-        out.compare(u, T(-*up_limit));
+        out.branch(1, u, T(*up_limit));
+        out.branch(2, u, T(-*up_limit));
     }
 }
 
@@ -155,6 +159,7 @@ struct SwigluAct {
         require_limit(name, "up_limit", options.up_limit);
         return in[0];
     }
+    std::size_t saved(Shapes in) const { return in[0].size(); }  // p
     void attributes(Attributes& out) const {
         out.set("alpha", options.alpha);
         out.set("gate_limit", options.gate_limit ? Attribute(*options.gate_limit) : Attribute());
@@ -169,16 +174,16 @@ struct SwigluAct {
     }
 
     template <class T>
-    void forward(Ins<T> in, Out<T> y, T*) const {
+    void forward(Ins<T> in, Out<T> y, T* p) const {
         kernel::swiglu_act_forward<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
-                                      limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, y.data);
+                                      limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p, y.data);
     }
     template <class T>
-    void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T* p, Outs<T> gx) const {
         Scratch<T> unwanted(gx[0] && gx[1] ? 0 : y.size());
         kernel::swiglu_act_gradients<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
-                                        limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, gy.data,
-                                        gx[0] ? gx[0].data : unwanted.data(), gx[1] ? gx[1].data : unwanted.data());
+                                        limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p,
+                                        gy.data, gx[0] ? gx[0].data : unwanted.data(), gx[1] ? gx[1].data : unwanted.data());
     }
 };
 
@@ -197,6 +202,7 @@ struct GptOssPacked {
         require_limit(name, "limit", limit);
         return p.with(p.rank() - 1, p.last() / 2);
     }
+    std::size_t saved(Shapes in) const { return in[0].size() / 2; }  // the smaller sigmas
     void attributes(Attributes& out) const {
         out.set("alpha", alpha);
         out.set("limit", limit);
@@ -208,12 +214,12 @@ struct GptOssPacked {
     }
 
     template <class T>
-    void forward(Ins<T> in, Out<T> y, T*) const {
-        kernel::gpt_oss_packed_forward<T>(y.size(), T(alpha), T(limit), in[0].data, y.data);
+    void forward(Ins<T> in, Out<T> y, T* sigma) const {
+        kernel::gpt_oss_packed_forward<T>(y.size(), T(alpha), T(limit), in[0].data, sigma, y.data);
     }
     template <class T>
-    void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        if (gx[0]) kernel::gpt_oss_packed_gradient<T>(y.size(), T(alpha), T(limit), in[0].data, gy.data, gx[0].data);
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T* sigma, Outs<T> gx) const {
+        if (gx[0]) kernel::gpt_oss_packed_gradient<T>(y.size(), T(alpha), T(limit), in[0].data, sigma, gy.data, gx[0].data);
     }
 };
 
@@ -240,7 +246,7 @@ struct GptOssPacked {
         __VA_ARGS__                                                                                                          \
     };
 CHALKGRAD_GATED_RULE(Reglu, reglu, template <class T> void sides(Ins<T> in, Sides& out) const {
-    for (std::size_t i = 0; i < in[0].size(); ++i) out.compare(in[0][i], T(0));
+    for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(0));
 })
 CHALKGRAD_GATED_RULE(Geglu, geglu)
 
