@@ -238,6 +238,7 @@ int main(int argc, char** argv) {
     int status = 2;
     try {
         status = run(argc, argv);
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw Error("standard output cannot be written; is the disk full?");
     } catch (const std::bad_alloc&) {
         status = refuse("out of memory; try a smaller input");
     } catch (const std::exception& error) {
@@ -247,6 +248,5 @@ int main(int argc, char** argv) {
         std::signal(interrupted, SIG_DFL);
         std::raise(interrupted);
     }
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return refuse("standard output cannot be written; is the disk full?");
     return status;
 }

@@ -223,8 +223,12 @@ BOOST_AUTO_TEST_CASE(an_interrupt_leaves_a_whole_file_or_none) {
 }
 
 BOOST_AUTO_TEST_CASE(a_full_standard_output_is_an_error) {
-    const pid_t child = start({"--help"}, "/dev/full", "/dev/null");
-    BOOST_TEST(wait_for(child) == 2);
+    const Folder folder;
+    for (const Words& words : {Words{"--help"}, Words{"list", "ops", "--json"}}) {
+        BOOST_TEST(wait_for(start(words, "/dev/full", folder / "err")) == 2);
+        const std::string err = read_file(folder / "err");
+        BOOST_TEST(std::count(err.begin(), err.end(), '\n') == 1, err);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
