@@ -85,7 +85,9 @@ public:
             say("differences in double, no dual numbers: " + why);
             has_dual_ = false;
         }
+        check_contract();
         judge();
+        if (options_.blind_spots) look_for_blind_spots();
         if (report_.verdict == Verdict::fail)
             for (const Var<double>& y : outputs_)
                 for (const Blame& b : blame(y, options_.seed)) {
@@ -208,6 +210,80 @@ private:
         }
     }
 
+    // What the tape relies on: the same cotangent gives the same gradient to the last bit, twice the cotangent twice the gradient,
+    // and none gives none.
+    void check_contract() {
+        Generator rng{Seed(options_.seed + 1)};
+        for (std::size_t y = 0; y < outputs_.size(); ++y) {
+            Array<double> w = rng.standard_normal(outputs_[y].shape());
+            const auto gradients = [&](double factor) {
+                std::vector<double> all, scaled(w.size());
+                for (std::size_t i = 0; i < w.size(); ++i) scaled[i] = factor * w.data()[i];
+                program_.backward(output_lines_[y], scaled.data());
+                for (const Var<double>& x : inputs_)
+                    if (const double* g = program_.gradient(x.line())) all.insert(all.end(), g, g + x.size());
+                return all;
+            };
+            const auto once = gradients(1), again = gradients(1), twice = gradients(2), none = gradients(0);
+            double largest = 0;
+            for (const double g : once)
+                if (std::isfinite(g)) largest = std::max(largest, std::abs(g));
+            for (std::size_t k = 0; k < once.size(); ++k) {
+                if (!std::isfinite(once[k])) continue;
+                const char* broken = once[k] != again[k]                                    ? "gives another gradient when it runs again"
+                                     : none[k] != 0                                         ? "gives a gradient for a cotangent of zero"
+                                     : std::abs(twice[k] - 2 * once[k]) > 1e-12 * largest ? "is not linear in the cotangent"
+                                                                                            : nullptr;
+                if (broken == nullptr) continue;
+                contract_broken_ = true;
+                say(fmt::format("the backward of {} {}", describe(outputs_[y]), broken));
+                break;
+            }
+        }
+    }
+
+    // Inputs that cannot show a fault: nothing wrong was seen, and nothing could have been.
+    void look_for_blind_spots() {
+        if (report_.verdict == Verdict::fail) return;
+        const auto blind = [&](const std::string& sentence) {
+            report_.verdict = Verdict::inconclusive;
+            say(sentence);
+        };
+        for (std::size_t x = 0; x < inputs_.size(); ++x) {
+            const double* numbers = inputs_[x].data();
+            const std::size_t n = inputs_[x].size();
+            if (n > 1 && std::all_of(numbers, numbers + n, [](double v) { return v == 1; }))
+                blind(fmt::format("every number of {} is 1: a factor used twice, or not at all, would not show; draw it at random", describe(inputs_[x])));
+            bool flat = n > 0;
+            for (std::size_t y = 0; y < outputs_.size() && flat; ++y) {
+                const Block& b = block(y, x);
+                for (std::size_t k = 0; k < b.rows * b.columns && flat; ++k)
+                    flat = !b.on_kink[k % b.columns] && std::abs(b.numeric[k]) <= b.error[k] && std::abs(b.analytic[k]) <= 1e-12;
+            }
+            if (flat) blind(fmt::format("no output depends on {} at this point: any backward that gives zero would pass; choose a point, or a function, where one does",
+                                        describe(inputs_[x])));
+        }
+        const detail::TapeState& tape = *outputs_.front().state();
+        for (const std::size_t line : program_lines()) {
+            const Sides sides = program_.sides({static_cast<std::uint32_t>(line)});
+            for (const Sides::Branch& branch : sides.branches())
+                if ((branch.below == 0) != (branch.above == 0))
+                    blind(fmt::format("{}: no number lies {} {:.6g}, so the slope there was not seen; take inputs on both sides",
+                                      tape.label(static_cast<detail::Index>(line)), branch.below == 0 ? "below" : "above", branch.kink));
+        }
+    }
+
+    /// The ops with kinks between the inputs and the outputs.
+    std::vector<std::size_t> program_lines() const {
+        std::vector<std::size_t> lines;
+        for (const Var<double>& x : inputs_)
+            for (const std::uint32_t line : program_.dependents(x.line()))
+                if ((*outputs_.front().state())[line].op->has_kinks()) lines.push_back(line);
+        std::sort(lines.begin(), lines.end());
+        lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+        return lines;
+    }
+
     /// An output element of −inf with a gradient of exactly 0: a masked logarithm, which has no slope to compare.
     bool masked(const Block& b, std::size_t row) const {
         const double* analytic = b.analytic.data() + row * b.columns;
@@ -260,7 +336,7 @@ private:
         if (broken && std::isfinite(report_.identity))
             say(fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by {:.2g} of Σ|terms|",
                             report_.identity));
-        if (report_.failed > 0 || (broken && std::isfinite(report_.identity)))
+        if (report_.failed > 0 || contract_broken_ || (broken && std::isfinite(report_.identity)))
             report_.verdict = Verdict::fail;
         else if (unfinite || (broken && !std::isfinite(report_.identity))) {
             report_.verdict = Verdict::inconclusive;
@@ -299,7 +375,7 @@ private:
     Replay<double> program_;
     std::vector<std::size_t> output_lines_;
     std::vector<Block> blocks_;
-    bool has_dual_ = true;
+    bool has_dual_ = true, contract_broken_ = false;
     GradcheckReport report_;
 };
 

@@ -23,6 +23,9 @@ struct GradcheckOptions {
     double identity_tolerance = 1e-13;
     /// Seed of the random w and v.
     std::uint64_t seed = 0;
+    /// Whether inputs that cannot show a fault make the verdict inconclusive: a gain of ones, a side of a clamp that no number
+    /// lies on, an output that does not depend on an input. Off for the catalogue's samples, which cover each other.
+    bool blind_spots = true;
 };
 
 /// One element of a Jacobian: d(output[row]) / d(input[column]), each by its multi-index.

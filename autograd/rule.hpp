@@ -20,6 +20,7 @@
 // Buffers never overlap. An absent optional input converts to false.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -99,12 +100,28 @@ public:
     void compare(const T& value, const T& kink) {
         decide(value < kink ? -1 : kink < value ? 1 : 0);
     }
+    /// The same for a kink with two sides that both belong to normal use (a clamp, relu; not a guard near 0): a check that saw
+    /// only one of them has not seen the other's slope. `which` numbers the op's kinks, 0 … 3.
+    template <class T>
+    void branch(std::size_t which, const T& value, const T& kink) {
+        compare(value, kink);
+        Branch& seen = branches_[which];
+        seen.kink = static_cast<double>(kink);
+        seen.below += value < kink;
+        seen.above += kink < value;
+    }
+    struct Branch {
+        double kink = 0;
+        std::size_t below = 0, above = 0;
+    };
+    const std::array<Branch, 4>& branches() const { return branches_; }
     std::uint64_t fingerprint() const { return fingerprint_; }
     std::size_t on_kink() const { return on_kink_; }
 
 private:
     std::uint64_t fingerprint_ = 0x243F6A8885A308D3u;
     std::size_t on_kink_ = 0;
+    std::array<Branch, 4> branches_{};
 };
 
 /// What an op of the tape itself offers when its output has another dtype than its input.

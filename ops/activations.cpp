@@ -63,7 +63,7 @@ namespace {
 
 CHALKGRAD_UNARY_RULE(
     ReluRule, relu, Relu, Role::activation, template <class T> void sides(Ins<T> in, Sides& out) const {
-        for (std::size_t i = 0; i < in[0].size(); ++i) out.compare(in[0][i], T(0));
+        for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(0));
     })
 CHALKGRAD_UNARY_RULE(SigmoidRule, sigmoid, Sigmoid, Role::activation)
 CHALKGRAD_UNARY_RULE(SoftplusRule, softplus, Softplus, Role::activation)

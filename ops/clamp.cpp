@@ -62,8 +62,8 @@ struct Clamp {
     template <class T>
     void sides(Ins<T> in, Sides& out) const {
         for (std::size_t i = 0; i < in[0].size(); ++i) {
-            if (!std::isinf(lo)) out.compare(in[0][i], T(lo));
-            if (!std::isinf(hi)) out.compare(in[0][i], T(hi));
+            if (!std::isinf(lo)) out.branch(0, in[0][i], T(lo));
+            if (!std::isinf(hi)) out.branch(1, in[0][i], T(hi));
         }
     }
 };

@@ -100,7 +100,7 @@ CHALKGRAD_UNARY_RULE(TanhRule, tanh, Tanh, Role::activation)
 CHALKGRAD_UNARY_RULE(ErfRule, erf, Erf, Role::none)
 CHALKGRAD_UNARY_RULE(
     AbsRule, abs, Abs, Role::none, template <class T> void sides(Ins<T> in, Sides& out) const {
-        for (std::size_t i = 0; i < in[0].size(); ++i) out.compare(in[0][i], T(0));
+        for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(0));
     })
 
 } // namespace

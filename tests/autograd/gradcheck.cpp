@@ -219,6 +219,33 @@ BOOST_AUTO_TEST_CASE(float_programs_and_misuse_are_refused) { // G18
 }
 
 BOOST_AUTO_TEST_CASE(points_that_decide_nothing_are_no_pass) {
+    Generator rng(6);
+    const Doubles x = rng.standard_normal({4}), ones{1, 1, 1, 1};
+    const auto verdict = [](const GradcheckReport& report, const char* word) {
+        BOOST_TEST(report.why.find(word) != std::string::npos, to_string(report));
+        return report.verdict;
+    };
+    const auto norm = check({x, ones}, [](const Vars& v) { return rms_norm(v[0], v[1]); });
+    BOOST_TEST((verdict(norm, "x1 is 1") == Verdict::inconclusive));
+    const auto inside = check({x}, [](const Vars& v) { return clamp(v[0], -7.0, 7.0); });
+    BOOST_TEST((verdict(inside, "below -7") == Verdict::inconclusive));
+    BOOST_TEST((verdict(inside, "above 7") == Verdict::inconclusive));
+    const auto idle = check({x, ones * 2.}, [](const Vars& v) { return v[0] * 2; });
+    BOOST_TEST((verdict(idle, "depends on x1") == Verdict::inconclusive));
+    GradcheckOptions lenient;
+    lenient.blind_spots = false;
+    BOOST_TEST((chalkgrad::gradcheck([](const Vars& v) { return clamp(v[0], -7.0, 7.0); }, {x}, lenient).verdict == Verdict::pass));
+
+    // A backward that is not what the tape relies on.
+    Tape t;
+    const auto leaf = t.variable(x, "x");
+    const auto with = [&](auto vjp) { return chalkgrad::gradcheck(Vars{custom("odd", [](const Doubles& a) { return a; }, vjp, leaf)}, Vars{leaf}); };
+    int calls = 0;
+    const auto unsteady = with([&calls](const Doubles&, const Doubles&, const Doubles& gy) { return Doubles(gy * (1 + 1e-15 * ++calls)); });
+    BOOST_TEST((verdict(unsteady, "runs again") == Verdict::fail));
+    const auto offset = with([](const Doubles&, const Doubles&, const Doubles& gy) { return Doubles(gy + 1e-13); });
+    BOOST_TEST((verdict(offset, "cotangent of zero") == Verdict::fail));
+
     const GradcheckReport overflow = check({{800.0}}, [](const Vars& x) { return exp(x[0]); });
     BOOST_TEST((overflow.verdict == Verdict::inconclusive), to_string(overflow));
     BOOST_TEST(!overflow.why.empty());

@@ -1,0 +1,51 @@
+// Every sample of the catalogue against differences in long double, dual numbers and the transpose identity.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/ops/catalog.hpp>
+
+using namespace chalkgrad;
+
+namespace {
+
+GradcheckReport check(const CatalogEntry& op, const Sample& sample, bool blind_spots) {
+    Tape tape;
+    std::vector<Var<double>> inputs;
+    const Var<double> y = run_sample(op, sample, tape, &inputs);
+    GradcheckOptions options;
+    options.blind_spots = blind_spots;
+    return gradcheck(std::vector<Var<double>>{y}, inputs, options);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(gradcheck)
+
+BOOST_AUTO_TEST_CASE(every_sample_passes) {
+    std::vector<double> errors;
+    for (const std::uint64_t seed : {0, 1, 2})
+        for (const CatalogEntry& op : catalog()) {
+            Generator rng{Seed(seed)};
+            for (const Sample& sample : op.samples(rng)) {
+                const GradcheckReport report = check(op, sample, false);
+                BOOST_TEST((report.verdict == Verdict::pass), op.name << " " << sample.name << " seed " << seed << " " << report);
+                BOOST_TEST(report.difference <= 1e-9, op.name << " " << sample.name << " " << report.difference);
+                BOOST_TEST(report.identity <= 1e-13, op.name << " " << sample.name << " " << report.identity);
+                errors.push_back(report.difference);
+            }
+        }
+    std::nth_element(errors.begin(), errors.begin() + errors.size() / 2, errors.end());
+    BOOST_TEST(errors[errors.size() / 2] <= 1e-11);
+}
+
+BOOST_AUTO_TEST_CASE(every_op_has_a_sample_that_shows_its_faults) {
+    for (const CatalogEntry& op : catalog()) {
+        Generator rng{Seed(0)};
+        const auto samples = op.samples(rng);
+        BOOST_TEST(std::any_of(samples.begin(), samples.end(), [&](const Sample& s) { return check(op, s, true).verdict == Verdict::pass; }), op.name);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
