@@ -269,11 +269,13 @@ ParityReport replay(const fs::path& manifest, std::string_view op) {
 
     ParityReport report;
     std::vector<std::string> names;
+    std::size_t number = 0;
     for (const json& source : reader.member(document, "cases", json::value_t::array, "")) {
-        const std::string place = fmt::format("case {}", names.size());
+        const std::string place = fmt::format("case {}", number++);
         reader.text(source, "id", place);
-        names.push_back(reader.text(source, "op", place));
-        if (op.empty() || op == names.back()) report.cases.push_back(replay_case(reader, source));
+        const std::string name = reader.text(source, "op", place);
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        if (op.empty() || op == name) report.cases.push_back(replay_case(reader, source));
     }
     if (report.cases.empty())
         reader.refuse("", op.empty() ? "holds no case" : fmt::format("has no case of op '{}'{}", op, did_you_mean(op, names)));

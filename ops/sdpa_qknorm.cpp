@@ -3,6 +3,7 @@
 
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/composite.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
 #include <chalkgrad/ops/sdpa_qknorm.hpp>
 #include <chalkgrad/ops/structure.hpp>
@@ -40,15 +41,20 @@ struct Composed {
 template <class Parts, class T>
 Var<T> per_head(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma, double eps,
                 const AttentionOptions& options) {
-    const Var<T> q_hat = Parts::rms(q, q_gamma, eps), k_hat = Parts::rms(k, k_gamma, eps);
-    return Parts::attention(q_hat, k_hat, v, options);
+    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
+        const Var<T> q_hat = Parts::rms(q, q_gamma, eps), k_hat = Parts::rms(k, k_gamma, eps);
+        return Parts::attention(q_hat, k_hat, v, options);
+    });
 }
 
 template <class Parts, class T>
 Var<T> whole(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma, std::size_t heads_q,
              std::size_t heads_kv, double eps, const AttentionOptions& options) {
-    const Var<T> q_hat = split_heads("q", Parts::rms(q, q_gamma, eps), heads_q), k_hat = split_heads("k", Parts::rms(k, k_gamma, eps), heads_kv);
-    return Parts::attention(q_hat, k_hat, split_heads("v", v, heads_kv), options);
+    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
+        const Var<T> q_hat = split_heads("q", Parts::rms(q, q_gamma, eps), heads_q);
+        const Var<T> k_hat = split_heads("k", Parts::rms(k, k_gamma, eps), heads_kv);
+        return Parts::attention(q_hat, k_hat, split_heads("v", v, heads_kv), options);
+    });
 }
 
 template <class Parts, class T>
@@ -56,8 +62,10 @@ Var<T> with_temperature(const Var<T>& q, const Var<T>& k, const Var<T>& v, const
                         AttentionOptions options) {
     if (tau.rank() != 0) throw Error(fmt::format("sdpa_qknorm: tau has shape {}; it must be a single number", to_string(tau.shape())));
     if (!options.scale) options.scale = 1;
-    const Var<T> q_hat = tau * Parts::l2(q, eps, guard), k_hat = Parts::l2(k, eps, guard);
-    return Parts::attention(q_hat, k_hat, v, options);
+    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
+        const Var<T> q_hat = tau * Parts::l2(q, eps, guard), k_hat = Parts::l2(k, eps, guard);
+        return Parts::attention(q_hat, k_hat, v, options);
+    });
 }
 
 } // namespace
