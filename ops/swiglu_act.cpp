@@ -361,7 +361,7 @@ CatalogEntry gpt_oss_packed_entry() {
         },
         [](Generator& rng) {
             return std::vector<Sample>{
-                {"rows", {{"p", around_limits(rng, {3, 8})}}, {}, {{"alpha", 1.702}, {"limit", 2.0}}},
+                {"rows", {{"p", around_limits(rng, {3, 18})}}, {}, {{"alpha", 1.702}, {"limit", 2.0}}},
                 {"width_one", {{"p", around_limits(rng, {2, 3, 2})}}, {}, {{"alpha", 1.0}, {"limit", 2.0}}},
                 {"inside", {{"p", around_limits(rng, {22})}}, {}, {{"alpha", 1.702}, {"limit", 7.0}}}};
         },

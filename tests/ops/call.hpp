@@ -1,0 +1,66 @@
+// For tests of ops with several inputs: value and all gradients of one call.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include "unary.hpp"
+
+namespace chalkgrad::testing {
+
+template <class T>
+struct Called {
+    std::vector<T> y;
+    std::vector<std::vector<work_t<T>>> g; ///< of each input, in order
+};
+
+/// f(inputs) with cotangent gy, whose numbers are given in row-major order.
+template <class T, class F>
+Called<T> call(F f, const std::vector<Array<T>>& inputs, const std::vector<work_t<T>>& gy) {
+    Tape tape;
+    std::vector<Var<T>> x;
+    for (const Array<T>& input : inputs) x.push_back(tape.variable(input));
+    const Var<T> y = f(x);
+    Array<work_t<T>> cotangent(std::vector<std::size_t>(y.shape().begin(), y.shape().end()));
+    BOOST_REQUIRE_EQUAL(cotangent.size(), gy.size());
+    std::copy(gy.begin(), gy.end(), cotangent.begin());
+    y.backward(cotangent);
+    Called<T> result{{y.data(), y.data() + y.size()}, {}};
+    for (const Var<T>& v : x) result.g.emplace_back(v.grad().begin(), v.grad().end());
+    return result;
+}
+
+/// Numbers in another type.
+template <class To, class From>
+Array<To> converted(const Array<From>& x) {
+    Array<To> result(x.shape());
+    for (std::size_t i = 0; i < x.size(); ++i) result.data()[i] = static_cast<To>(x.data()[i]);
+    return result;
+}
+template <class To, class From>
+std::vector<To> converted(const std::vector<From>& x) {
+    return std::vector<To>(x.begin(), x.end());
+}
+
+/// Every element equal to `relative`, or within `relative` times the largest expected one.
+template <class T, class U>
+void check_all(const std::vector<T>& got, const std::vector<U>& expected, double relative) {
+    BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+    double largest = 0;
+    for (const U& e : expected)
+        if (const double size = std::abs(static_cast<double>(e)); std::isfinite(size)) largest = std::max(largest, size);
+    for (std::size_t i = 0; i < got.size(); ++i)
+        BOOST_TEST_CONTEXT("element " << i) check_near(got[i], expected[i], relative, relative * largest);
+}
+
+/// f throws Error, its message begins with `op`, and the tape is as long as before.
+template <class F>
+void check_refused(const Tape& tape, const std::string& op, F f) {
+    const std::size_t before = tape.size();
+    BOOST_CHECK_EXCEPTION(f(), Error, [&](const Error& e) {
+        BOOST_TEST_MESSAGE(e.what());
+        return std::string(e.what()).starts_with(op + ":");
+    });
+    BOOST_TEST(tape.size() == before);
+}
+
+} // namespace chalkgrad::testing
