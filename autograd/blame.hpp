@@ -2,13 +2,38 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <chalkgrad/autograd/tape.hpp>
 
 namespace chalkgrad {
+
+/// What a wrong gradient looks like beside the right one.
+enum class Cause {
+    unknown,
+    never_written,     ///< zero throughout
+    sign,              ///< times −1
+    factor,            ///< times a constant
+    transposed,        ///< the Jacobian's transpose
+    misplaced,         ///< at the wrong elements
+    not_summed,        ///< only some of the outputs that an element feeds have contributed
+    gain,              ///< each output's row has a factor of its own
+    slopes,            ///< single elements: the slope itself
+    along_x,           ///< a multiple of x is missing in every row: the statistic depends on x too
+    along_centred_x,   ///< a multiple of x − mean(x), with or without a constant
+    mean_of_cotangent, ///< a constant is missing in every row
+    rank_one,          ///< a product of two vectors is missing in every row: a sum over the row
+    epsilon,           ///< wrong only where the numbers are small
+    small_term,        ///< an approximation of the slope
+    branch,            ///< right for some rows of the input, wrong for others
+    should_be_zero,    ///< a mask or a clamp was forgotten
+    zeroed,            ///< a path, or a branch, was left out
+    some_elements      ///< a few elements are wrong, all others right to the last digits
+};
+/// What to look for, as one sentence without a full stop; empty for unknown.
+const char* describe(Cause cause);
 
 /// One line whose vjp is not the transpose of its own forward's derivative.
 struct Blame {
@@ -17,6 +42,7 @@ struct Blame {
     std::string scope;  ///< "block/attention", or empty
     std::string input;  ///< what the op calls the operand whose gradient is wrong
     double error;       ///< |⟨w, J v⟩ − ⟨Jᵀw, v⟩| / Σ|terms| for that operand alone
+    Cause cause;
     std::string hint;   ///< the likely cause in words, or empty
 };
 
@@ -25,9 +51,15 @@ struct Blame {
 /// tape order; empty where every op is right.
 std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed = 0);
 
-/// What a wrong gradient looks like beside the right one, row by row of a Jacobian (rows × columns, row-major): "off by a constant
-/// factor 2", "the sign is wrong", "a term along x is missing", … Empty when it looks like nothing known. x: the input's numbers.
-std::string likely_cause(const std::vector<double>& analytic, const std::vector<double>& right, std::size_t rows, std::size_t columns,
-                         const std::vector<double>& x);
+/// The Jacobian of one op along one operand, as its vjp has it and as it is: rows × columns, row-major.
+struct WrongJacobian {
+    std::size_t rows, columns; ///< elements of the output, of the input
+    std::vector<double> analytic, right;
+    std::vector<double> x;     ///< the input's numbers
+    std::size_t last;          ///< how many of them make a row of the input
+};
+
+/// The likely cause, and the factor where it is Cause::factor. Patterns are tried from the most to the least specific.
+std::pair<Cause, double> likely_cause(const WrongJacobian& jacobian);
 
 } // namespace chalkgrad

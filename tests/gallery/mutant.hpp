@@ -1,0 +1,169 @@
+// A right op with a wrong backward: everything of the op it decorates, but for its vjp in double.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <chalkgrad/autograd/tape.hpp>
+
+namespace chalkgrad::gallery {
+
+/// What a wrong vjp is handed, and the right one to start from.
+struct Backward {
+    const Op& right;
+    Ins<double> in;
+    In<double> y, gy;
+    const double* saved;
+    Outs<double> gx;
+
+    void run_right() const { right.vjp(in, y, gy, saved, gx); }
+    /// The right vjp of another cotangent.
+    void run_right(const std::vector<double>& other_gy) const { right.vjp(in, y, {other_gy.data(), y.shape}, saved, gx); }
+};
+using WrongVjp = std::function<void(const Backward&)>;
+
+class Mutant final : public Op {
+public:
+    Mutant(const Op& right, WrongVjp wrong) : right_(right), wrong_(std::move(wrong)) {}
+
+    const char* name() const override { return right_.name(); }
+    const char* input_name(std::size_t i) const override { return right_.input_name(i); }
+    std::size_t required(std::size_t given) const override { return right_.required(given); }
+    Role role() const override { return right_.role(); }
+    void attributes(Attributes& out) const override { right_.attributes(out); }
+    Shape shape(Shapes in) const override { return right_.shape(in); }
+    std::size_t saved(Shapes in) const override { return right_.saved(in); }
+    double natural_length(Ins<double> in) const override { return right_.natural_length(in); }
+    bool has_kinks() const override { return right_.has_kinks(); }
+    bool blocks_gradient() const override { return right_.blocks_gradient(); }
+    const DtypeOp* conversion() const override { return right_.conversion(); }
+    bool runs_in(Dtype dtype) const override { return right_.runs_in(dtype); }
+
+#define CHALKGRAD_DELEGATE(T)                                                                                                           \
+    void forward(Ins<T> in, Out<T> y, T* saved) const override { right_.forward(in, y, saved); }                                        \
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const override { spoilt(in, y, gy, saved, gx); }
+    CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_DELEGATE)
+#undef CHALKGRAD_DELEGATE
+    void sides(Ins<double> in, Sides& out) const override { right_.sides(in, out); }
+    void sides(Ins<long double> in, Sides& out) const override { right_.sides(in, out); }
+
+    Op* copy_to(void* place) const override { return ::new (place) Mutant(*this); }
+    std::size_t bytes() const override { return sizeof(Mutant); }
+
+private:
+    template <class T>
+    void spoilt(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const {
+        if constexpr (std::is_same_v<T, double>)
+            wrong_({right_, in, y, gy, saved, gx});
+        else
+            right_.vjp(in, y, gy, saved, gx);
+    }
+    const Op& right_;
+    WrongVjp wrong_;
+};
+
+/// The last line of that op before y; a composite records several.
+inline std::size_t line_of(const Var<double>& y, const std::string& op) {
+    for (std::size_t i = y.line() + 1; i-- > 0;)
+        if (const Op* at = (*y.state())[static_cast<detail::Index>(i)].op; at != nullptr && op == at->name()) return i;
+    throw Error("gallery: there is no line of " + op + " on the tape");
+}
+
+/// Puts a mutant in the place of the op of one line while it lives.
+class Planted {
+public:
+    Planted(const Var<double>& y, std::size_t line, WrongVjp wrong)
+        : state_(y.state_ref()), line_(static_cast<detail::Index>(line)), right_(*(*state_)[line_].op), mutant_(right_, std::move(wrong)) {
+        (*state_)[line_].op = &mutant_;
+    }
+    Planted(const Planted&) = delete;
+    Planted& operator=(const Planted&) = delete;
+    ~Planted() { (*state_)[line_].op = &right_; }
+
+private:
+    detail::StateRef state_;
+    detail::Index line_;
+    const Op& right_;
+    Mutant mutant_;
+};
+
+// ---- ways to be wrong
+
+/// Changes what the right vjp has written, or replaces it.
+inline WrongVjp then(std::function<void(const Backward&)> spoil) {
+    return [=](const Backward& c) {
+        c.run_right();
+        spoil(c);
+    };
+}
+
+/// The gradient of operand k, where it is wanted, times a factor.
+inline WrongVjp scaled(std::size_t k, double factor) {
+    return then([=](const Backward& c) {
+        if (c.gx[k])
+            for (std::size_t i = 0; i < c.gx[k].size(); ++i) c.gx[k][i] *= factor;
+    });
+}
+
+/// Right for all operands but k.
+inline WrongVjp only(std::size_t k, WrongVjp wrong) {
+    return [=](const Backward& c) {
+        c.run_right();
+        if (!c.gx[k]) return;
+        std::vector<Out<double>> outs(c.in.size());
+        outs[k] = c.gx[k];
+        wrong({c.right, c.in, c.y, c.gy, c.saved, {outs.data(), outs.size()}});
+    };
+}
+
+/// Right, but of another cotangent: change(gy, call).
+inline WrongVjp of_cotangent(std::function<void(std::vector<double>&, const Backward&)> change) {
+    return [=](const Backward& c) {
+        std::vector<double> gy(c.gy.data, c.gy.data + c.gy.size());
+        change(gy, c);
+        c.run_right(gy);
+    };
+}
+
+/// Of operand k only the last contribution arrives: overwritten where it should have been added up.
+inline WrongVjp last_only(std::size_t k) {
+    return only(k, of_cotangent([k](std::vector<double>& gy, const Backward& c) {
+                    std::fill(gy.begin(), gy.end() - static_cast<std::ptrdiff_t>(std::min(c.in[k].size(), gy.size())), 0.);
+                }));
+}
+
+/// Element by element: gx of operand k = gy · f(call, i).
+inline WrongVjp slope(std::size_t k, std::function<double(const Backward&, std::size_t)> f) {
+    return only(k, [=](const Backward& c) {
+        for (std::size_t i = 0; i < c.gy.size(); ++i) c.gx[k][i] = c.gy[i] * f(c, i);
+    });
+}
+/// The same for functions of one element: gx = gy · f(x, y).
+inline WrongVjp slope(std::function<double(double, double)> f) {
+    return slope(0, [=](const Backward& c, std::size_t i) { return f(c.in[0][i], c.y[i]); });
+}
+
+/// The right gradient of another function of the same inputs: a lost constant, another axis, a statistic held fixed.
+inline WrongVjp derivative_of(std::function<Var<double>(const std::vector<Var<double>>&)> f) {
+    return [=](const Backward& c) {
+        Tape tape;
+        std::vector<Var<double>> x;
+        for (std::size_t k = 0; k < c.in.size(); ++k)
+            x.push_back(c.in[k] ? tape.leaf<double>(*c.in[k].shape, c.in[k].data, true) : Var<double>());
+        const Var<double> y = f(x);
+        Array<double> gy(std::vector<std::size_t>(y.shape().begin(), y.shape().end()));
+        std::copy_n(c.gy.data, gy.size(), gy.begin());
+        y.backward(gy);
+        for (std::size_t k = 0; k < c.in.size(); ++k) {
+            if (!c.gx[k]) continue;
+            if (x[k].has_grad())
+                std::copy(x[k].grad().begin(), x[k].grad().end(), c.gx[k].data);
+            else
+                std::fill_n(c.gx[k].data, c.gx[k].size(), 0.);
+        }
+    };
+}
+
+} // namespace chalkgrad::gallery

@@ -1,0 +1,53 @@
+// What gradcheck says of an exhibit: caught, blamed on the right line and input, with the right cause.
+#pragma once
+
+#include <string>
+
+#include <chalkgrad/autograd/gradcheck.hpp>
+
+#include "mutants.hpp"
+
+namespace chalkgrad::gallery {
+
+struct Finding {
+    bool caught = false, blamed = false, hinted = false;
+    std::string report;
+};
+
+inline Finding survey(const Exhibit& exhibit, std::uint64_t seed) {
+    Generator rng{Seed(seed)};
+    const Tape tape;
+    std::vector<Var<double>> inputs;
+    const Var<double> y = run_sample(find_op(exhibit.op), sample_of(exhibit, rng), tape, &inputs);
+    const std::size_t line = line_of(y, exhibit.line);
+    const Planted fault(y, line, exhibit.wrong);
+    const GradcheckReport report = gradcheck(std::vector<Var<double>>{y}, inputs);
+    Finding finding{report.verdict == Verdict::fail, false, false, to_string(report)};
+    bool only_there = true;
+    for (const Blame& blame : report.blame) {
+        only_there = only_there && blame.line == line;
+        if (finding.blamed || blame.input != exhibit.input) continue;
+        finding.blamed = true;
+        finding.hinted = blame.cause == exhibit.cause;
+    }
+    finding.blamed = finding.blamed && only_there;
+    return finding;
+}
+
+/// Surveys all exhibits: all caught and rightly blamed, and at least 80 % with the right cause.
+inline void survey_all(std::uint64_t first_seed, std::uint64_t seeds) {
+    std::size_t all = 0, hinted = 0;
+    for (const Exhibit& exhibit : exhibits())
+        for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+            const Finding finding = survey(exhibit, seed);
+            BOOST_TEST(finding.caught, exhibit.name << ", seed " << seed << ": " << finding.report);
+            BOOST_TEST(finding.blamed, exhibit.name << ", seed " << seed << ": " << finding.report);
+            if (!finding.hinted) BOOST_TEST_MESSAGE("cause not found: " << exhibit.name << ", seed " << seed << ": " << finding.report);
+            ++all;
+            hinted += finding.hinted;
+        }
+    BOOST_TEST_MESSAGE(all << " faults, the cause of " << hinted << " found");
+    BOOST_TEST(10 * hinted >= 8 * all);
+}
+
+} // namespace chalkgrad::gallery
