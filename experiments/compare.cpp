@@ -20,11 +20,21 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 double ulp(double value, Dtype dtype) {
     int digits = 0, least_exponent = 0;
     switch (dtype) {
-        case Dtype::f64: digits = 52, least_exponent = -1022; break;
-        case Dtype::f32: digits = 23, least_exponent = -126; break;
-        case Dtype::f16: digits = 10, least_exponent = -14; break;
-        case Dtype::bf16: digits = 7, least_exponent = -126; break;
-        default: throw Error(fmt::format("compare: knows no ulp of {}; choose double, float, half or bfloat16", name(dtype)));
+        case Dtype::f64:
+            digits = 52, least_exponent = -1022;
+            break;
+        case Dtype::f32:
+            digits = 23, least_exponent = -126;
+            break;
+        case Dtype::f16:
+            digits = 10, least_exponent = -14;
+            break;
+        case Dtype::bf16:
+            digits = 7, least_exponent = -126;
+            break;
+        default:
+            throw Error(
+                fmt::format("compare: knows no ulp of {}; choose double, float, half or bfloat16", name(dtype)));
     }
     const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
     return std::ldexp(1.0, exponent - digits);
@@ -56,7 +66,9 @@ Comparison compare(const Array<double>& got, const Array<double>& want, const Al
             distance = std::abs(g - w);
             const double allowed = allowance.absolute + allowance.relative * std::abs(w) +
                                    (allowance.ulps > 0 ? allowance.ulps * ulp(w, allowance.storage) : 0);
-            share = distance == 0 ? 0 : distance <= allowed ? distance / allowed : std::max(distance / allowed, 1 + 1e-15);
+            share = distance == 0         ? 0
+                    : distance <= allowed ? distance / allowed
+                                          : std::max(distance / allowed, 1 + 1e-15);
         } else if (!(g == w || (std::isnan(g) && std::isnan(w)))) {
             distance = share = inf;
         }
@@ -80,7 +92,8 @@ std::string to_string(const Comparison& c) {
     if (c.size == 0) return "no numbers";
     const double distance = c.got == c.want || (std::isnan(c.got) && std::isnan(c.want)) ? 0 : std::abs(c.got - c.want);
     const double relative = distance == 0 ? 0 : distance / std::abs(c.want);
-    std::string text = fmt::format("at [{}]: got {:.17g}, want {:.17g}, relative error {:.3g}", fmt::join(c.index, ", "), c.got, c.want, relative);
+    std::string text = fmt::format("at [{}]: got {:.17g}, want {:.17g}, relative error {:.3g}",
+                                   fmt::join(c.index, ", "), c.got, c.want, relative);
     if (c.beyond > 0) text += fmt::format(" ({} of {} numbers beyond the tolerance)", c.beyond, c.size);
     return text;
 }

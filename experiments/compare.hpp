@@ -11,8 +11,8 @@
 
 namespace chalkgrad {
 
-/// |got − want| ≤ absolute + relative · |want| + ulps · ulp(want), element by element; the ulp is that of the storage type,
-/// subnormals included. A NaN or an infinity must be met exactly.
+/// |got − want| ≤ absolute + relative · |want| + ulps · ulp(want), element by element; the ulp is that of the storage
+/// type, subnormals included. A NaN or an infinity must be met exactly.
 struct Allowance {
     double relative = 0, absolute = 0, ulps = 0;
     Dtype storage = Dtype::f64;
@@ -26,9 +26,9 @@ struct Comparison {
     /// Largest |got − want| / largest finite |want| of the array, the latter left out if it is 0; inf where a NaN or an
     /// infinity is not met.
     double error = 0;
-    std::size_t beyond = 0; ///< elements outside their allowance
+    std::size_t beyond = 0;  ///< elements outside their allowance
     std::size_t size = 0;
-    std::string shapes; ///< where the shapes differ, says so; nothing else is then set but `holds`
+    std::string shapes;  ///< where the shapes differ, says so; nothing else is then set but `holds`
 };
 
 Comparison compare(const Array<double>& got, const Array<double>& want, const Allowance& allowance);

@@ -29,10 +29,15 @@ void require_floating(const NpyArray& file, const std::string& what) {
     switch (file.type) {
         case NpyType::float16:
         case NpyType::float32:
-        case NpyType::float64: return;
+        case NpyType::float64:
+            return;
         case NpyType::uint16:
-            throw Error(fmt::format("{}: holds uint16, which means bits of bfloat16 and goes with --dtype bfloat16; else save floats", what));
-        default: throw Error(fmt::format("{}: holds {}, not floating-point numbers; save it as float64", what, name(file.type)));
+            throw Error(fmt::format(
+                "{}: holds uint16, which means bits of bfloat16 and goes with --dtype bfloat16; else save floats",
+                what));
+        default:
+            throw Error(
+                fmt::format("{}: holds {}, not floating-point numbers; save it as float64", what, name(file.type)));
     }
 }
 
@@ -52,8 +57,9 @@ Array<T> to_operand(const NpyArray& file, const std::string& what) {
         const Array<double> rounded = to_doubles(x);
         for (std::size_t i = 0; i < x.size(); ++i)
             if (std::isinf(rounded.data()[i]) && std::isfinite(exact.data()[i]))
-                throw Error(fmt::format("{}: number {} of {} is {}, beyond the range of {}; scale it or choose a wider type", what, i, x.size(),
-                                        exact.data()[i], name(dtype_of<T>)));
+                throw Error(
+                    fmt::format("{}: number {} of {} is {}, beyond the range of {}; scale it or choose a wider type",
+                                what, i, x.size(), exact.data()[i], name(dtype_of<T>)));
         return x;
     }
 }
@@ -75,8 +81,8 @@ Array<double> to_doubles(const Array<T>& x) {
     return converted<double>(x);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                \
-    template Array<T> to_operand<T>(const NpyArray&, const std::string&);          \
+#define CHALKGRAD_INSTANTIATE(T)                                                    \
+    template Array<T> to_operand<T>(const NpyArray&, const std::string&);           \
     template Array<work_t<T>> to_cotangent<T>(const NpyArray&, const std::string&); \
     template Array<double> to_doubles(const Array<T>&);
 CHALKGRAD_INSTANTIATE(double)

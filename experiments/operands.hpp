@@ -7,8 +7,9 @@
 
 namespace chalkgrad {
 
-/// The numbers as T: double, float, half or bfloat16. A file of uint16 holds bfloat16 numbers as bits, and is taken for T =
-/// bfloat16 alone. Throws Error, which `what` begins, for files of integers and for finite numbers beyond T's range.
+/// The numbers as T: double, float, half or bfloat16. A file of uint16 holds bfloat16 numbers as bits, and is taken for
+/// T = bfloat16 alone. Throws Error, which `what` begins, for files of integers and for finite numbers beyond T's
+/// range.
 template <class T>
 Array<T> to_operand(const NpyArray& file, const std::string& what);
 

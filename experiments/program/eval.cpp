@@ -20,7 +20,7 @@
 namespace chalkgrad {
 namespace {
 
-constexpr const char* output_name = "y"; // every op has one output
+constexpr const char* output_name = "y";  // every op has one output
 
 /// NAME=VALUE at its first '='.
 std::pair<std::string, std::string> split(const std::string& text, const char* option, const char* form) {
@@ -31,7 +31,7 @@ std::pair<std::string, std::string> split(const std::string& text, const char* o
 }
 
 struct Operand {
-    std::string name, what; ///< `what` begins messages about it
+    std::string name, what;  ///< `what` begins messages about it
     NpyArray file;
 };
 
@@ -61,7 +61,8 @@ Attributes read_attributes(const std::vector<std::string>& given) {
         const nlohmann::json parsed = nlohmann::json::parse(value, nullptr, false);
         const std::optional<Attribute> attribute = parsed.is_discarded() ? Attribute(value) : to_attribute(parsed);
         if (!attribute)
-            throw Error(fmt::format("eval: --attr {}: {} is no number, word, flag, null or list of numbers", key, value));
+            throw Error(
+                fmt::format("eval: --attr {}: {} is no number, word, flag, null or list of numbers", key, value));
         attributes.set(key, *attribute);
         names.push_back(key);
     }
@@ -74,26 +75,53 @@ void require_finite_numbers(const Operand& operand, const Array<double>& x) {
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double value = x.data()[i];
         if (std::isfinite(value) || (operand.name == "mask" && value == -HUGE_VAL)) continue;
-        throw Error(fmt::format("{}: number {} of {} is {}; --strict takes finite numbers only", operand.what, i, x.size(), value));
+        throw Error(fmt::format("{}: number {} of {} is {}; --strict takes finite numbers only", operand.what, i,
+                                x.size(), value));
     }
 }
 
-/// How closely a result kept in `dtype` must agree with a file: the course's tolerances for doubles; else eight units in the
-/// last place of the largest number, of the coarser type of the two, since its rounding of the inputs counts too.
+/// How closely a result kept in `dtype` must agree with a file: the course's tolerances for doubles; else eight units
+/// in the last place of the largest number, of the coarser type of the two, since its rounding of the inputs counts
+/// too.
 Allowance allowance(Dtype dtype, NpyType file, bool gradient, const Array<double>& want) {
     double largest = 0;
     for (const double w : want)
         if (std::isfinite(w)) largest = std::max(largest, std::abs(w));
-    const double of_dtype = dtype == Dtype::f64 ? 0x1p-52 : dtype == Dtype::f32 ? 0x1p-23 : dtype == Dtype::f16 ? 0x1p-10 : 0x1p-7;
-    const double of_file = file == NpyType::float64 ? 0x1p-52 : file == NpyType::float32 ? 0x1p-23 : file == NpyType::float16 ? 0x1p-10 : 0x1p-7;
+    const double of_dtype = dtype == Dtype::f64   ? 0x1p-52
+                            : dtype == Dtype::f32 ? 0x1p-23
+                            : dtype == Dtype::f16 ? 0x1p-10
+                                                  : 0x1p-7;
+    const double of_file = file == NpyType::float64   ? 0x1p-52
+                           : file == NpyType::float32 ? 0x1p-23
+                           : file == NpyType::float16 ? 0x1p-10
+                                                      : 0x1p-7;
     const double unit = std::max(of_dtype, of_file);
     if (unit == 0x1p-52) return {.relative = gradient ? 1e-9 : 1e-10, .absolute = 1e-12 * largest};
     return {.absolute = 8 * unit * largest};
 }
 
+/// An array that becomes NAME.npy.
+struct Result {
+    std::string name;
+    NpyArray file;
+    Array<double> values;
+};
+
+/// Where the cotangent is: FILE, or NAME=FILE with the output's name.
+std::string cotangent_path(const std::string& text, const char* op) {
+    const std::string prefix = std::string(output_name) + "=";
+    if (text.starts_with(prefix)) return text.substr(prefix.size());
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || std::filesystem::exists(text)) return text;
+    throw Error(fmt::format("eval: --cotangent names '{}', but the output of {} is '{}'", text.substr(0, equals), op,
+                            output_name));
+}
+
+/// The output, then the gradients if there is a cotangent.
 template <class T>
-int evaluate(const CatalogEntry& op, const EvalOptions& options) {
-    const std::vector<Operand> inputs = read_operands(options.inputs, "--in"), constants = read_operands(options.constants, "--const");
+std::vector<Result> results_of(const CatalogEntry& op, const EvalOptions& options) {
+    const std::vector<Operand> inputs = read_operands(options.inputs, "--in");
+    const std::vector<Operand> constants = read_operands(options.constants, "--const");
     std::vector<std::string> names;
     for (const auto* list : {&inputs, &constants})
         for (const Operand& operand : *list) names.push_back(operand.name);
@@ -114,49 +142,52 @@ int evaluate(const CatalogEntry& op, const EvalOptions& options) {
     Arguments<T> arguments(op.name, tape, variables, std::move(numbers), read_attributes(options.attributes));
     const Var<T> y = op.call(arguments);
 
-    struct Result {
-        std::string name;
-        NpyArray file;
-        Array<double> values;
-    };
     std::vector<Result> results{{output_name, to_npy(y.value()), to_doubles(y.value())}};
-    if (options.cotangent) {
-        std::string path = *options.cotangent;
-        if (const std::string prefix = std::string(output_name) + "="; path.starts_with(prefix)) path.erase(0, prefix.size());
-        else if (const std::size_t equals = path.find('='); equals != std::string::npos && !std::filesystem::exists(path))
-            throw Error(fmt::format("eval: --cotangent names '{}', but the output of {} is '{}'", path.substr(0, equals), op.name, output_name));
-        const Array<work_t<T>> cotangent = to_cotangent<T>(read_npy(path), fmt::format("eval: --cotangent {}", path));
-        y.backward(cotangent);
-        for (const auto& [name, x] : variables) {
-            const Array<work_t<T>> gradient = x.has_grad() ? x.grad() : Array<work_t<T>>(x.value().shape(), work_t<T>(0));
-            results.push_back({name + ".grad", to_npy(gradient), to_doubles(gradient)});
-        }
+    if (!options.cotangent) return results;
+    const std::string path = cotangent_path(*options.cotangent, op.name);
+    y.backward(to_cotangent<T>(read_npy(path), fmt::format("eval: --cotangent {}", path)));
+    using Gradient = Array<work_t<T>>;
+    for (const auto& [name, x] : variables) {
+        const Gradient gradient = x.has_grad() ? x.grad() : Gradient(x.value().shape(), work_t<T>(0));
+        results.push_back({name + ".grad", to_npy(gradient), to_doubles(gradient)});
     }
+    return results;
+}
 
+/// One --compare; what it says is added to `said`.
+bool agrees(const std::string& text, const std::vector<Result>& results, Dtype dtype, std::string& said) {
+    const auto [name, path] = split(text, "--compare", "NAME=FILE.npy or NAME.grad=FILE.npy");
+    const auto found = std::find_if(results.begin(), results.end(),
+                                    [&, &name = name](const Result& result) { return result.name == name; });
+    if (found == results.end()) {
+        std::string known;
+        for (const Result& result : results) known += (known.empty() ? "" : ", ") + result.name;
+        throw Error(fmt::format("eval: --compare: there is no '{}', only {}{}", name, known,
+                                results.size() > 1 ? "" : "; gradients need a --cotangent"));
+    }
+    const NpyArray file = read_npy(path);
+    const Array<double> want = to_doubles(file, dtype == Dtype::bf16, fmt::format("eval: --compare {}={}", name, path));
+    const bool is_gradient = found != results.begin();
+    const Comparison comparison = compare(found->values, want, allowance(dtype, file.type, is_gradient, want));
+    const std::string verdict =
+        comparison.holds ? painted("agrees, worst", Colour::green, stdout) : painted("differs", Colour::red, stdout);
+    said += fmt::format("{}: {} {}\n", name, verdict, to_string(comparison));
+    return comparison.holds;
+}
+
+template <class T>
+int evaluate(const CatalogEntry& op, const EvalOptions& options) {
+    const std::vector<Result> results = results_of<T>(op, options);
     bool holds = true;
     std::string said;
-    for (const std::string& text : options.compared) {
-        const auto [name, path] = split(text, "--compare", "NAME=FILE.npy or NAME.grad=FILE.npy");
-        const auto found = std::find_if(results.begin(), results.end(), [&, &name = name](const Result& result) { return result.name == name; });
-        if (found == results.end()) {
-            std::string known;
-            for (const Result& result : results) known += (known.empty() ? "" : ", ") + result.name;
-            throw Error(fmt::format("eval: --compare: there is no '{}', only {}{}", name, known,
-                                    options.cotangent ? "" : "; gradients need a --cotangent"));
-        }
-        const NpyArray file = read_npy(path);
-        const Array<double> want = to_doubles(file, dtype_of<T> == Dtype::bf16, fmt::format("eval: --compare {}={}", name, path));
-        const Comparison comparison = compare(found->values, want, allowance(dtype_of<T>, file.type, found != results.begin(), want));
-        holds = holds && comparison.holds;
-        said += fmt::format("{}: {} {}\n", name, painted(comparison.holds ? "agrees, worst" : "differs", comparison.holds ? Colour::green : Colour::red, stdout),
-                            to_string(comparison));
-    }
+    for (const std::string& text : options.compared) holds = agrees(text, results, dtype_of<T>, said) && holds;
+
     FileSet files;
     for (const Result& result : results) {
         const std::filesystem::path path = options.out / (result.name + ".npy");
         files.add(path, npy_file(result.file));
-        const Array<double>& x = result.values;
-        said += fmt::format("{} {} {}\n", path.string(), to_string(Shape(x.shape().begin(), x.shape().end())), name(result.file.type));
+        const Shape shape(result.file.shape.begin(), result.file.shape.end());
+        said += fmt::format("{} {} {}\n", path.string(), to_string(shape), name(result.file.type));
     }
     files.publish();
     fmt::print("{}", said);

@@ -19,19 +19,29 @@ std::string text(const std::optional<double>& value) { return value ? fmt::forma
 int run_parity(const ParityOptions& options) {
     const ParityReport report = replay(options.manifest, options.op);
     using Verdict = ParityCase::Verdict;
-    const std::size_t passed = report.count(Verdict::pass), failed = report.count(Verdict::fail), unsupported = report.count(Verdict::unsupported);
+    const std::size_t passed = report.count(Verdict::pass), failed = report.count(Verdict::fail),
+                      unsupported = report.count(Verdict::unsupported);
     if (options.json) {
         nlohmann::json cases = nlohmann::json::array();
         for (const ParityCase& c : report.cases)
-            cases.push_back({{"id", c.id}, {"op", c.op}, {"verdict", name(c.verdict)}, {"worst_forward", number(c.worst_forward)},
-                             {"worst_grad", number(c.worst_grad)}, {"why", c.why}});
-        fmt::print("{}", json_text({{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed}, {"unsupported", unsupported}}));
+            cases.push_back({{"id", c.id},
+                             {"op", c.op},
+                             {"verdict", name(c.verdict)},
+                             {"worst_forward", number(c.worst_forward)},
+                             {"worst_grad", number(c.worst_grad)},
+                             {"why", c.why}});
+        fmt::print(
+            "{}",
+            json_text(
+                {{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed}, {"unsupported", unsupported}}));
     } else {
         fmt::print("{:40} {:12} {:>9} {:>9}\n", "case", "verdict", "forward", "gradient");
         for (const ParityCase& c : report.cases) {
-            const Colour colour = c.verdict == Verdict::pass ? Colour::green : c.verdict == Verdict::fail ? Colour::red : Colour::dim;
-            fmt::print("{:40} {} {:>9} {:>9}\n", c.id, painted(fmt::format("{:12}", name(c.verdict)), colour, stdout), text(c.worst_forward),
-                       text(c.worst_grad));
+            const Colour colour = c.verdict == Verdict::pass   ? Colour::green
+                                  : c.verdict == Verdict::fail ? Colour::red
+                                                               : Colour::dim;
+            fmt::print("{:40} {} {:>9} {:>9}\n", c.id, painted(fmt::format("{:12}", name(c.verdict)), colour, stdout),
+                       text(c.worst_forward), text(c.worst_grad));
             if (!c.why.empty()) fmt::print("    {}\n", c.why);
         }
         fmt::print("{} passed, {} failed, {} unsupported\n", passed, failed, unsupported);

@@ -14,13 +14,14 @@
 namespace chalkgrad::testing {
 
 struct Ended {
-    int status; ///< of exit
+    int status;  ///< of exit
     std::string out, err;
 };
 
 /// The program of this build with these words.
 inline Ended call(const std::vector<std::string>& words) {
-    const std::string base = (std::filesystem::temp_directory_path() / fmt::format("chalkgrad-words-{}", ::getpid())).string();
+    const std::string base =
+        (std::filesystem::temp_directory_path() / fmt::format("chalkgrad-words-{}", ::getpid())).string();
     std::string command = fmt::format("'{}'", CHALKGRAD_PROGRAM);
     for (const std::string& word : words) command += fmt::format(" '{}'", word);
     const int status = std::system(fmt::format("{} >'{}.out' 2>'{}.err' </dev/null", command, base, base).c_str());
@@ -33,7 +34,8 @@ inline Ended call(const std::vector<std::string>& words) {
 /// A folder of its own that is gone afterwards.
 struct Folder {
     std::filesystem::path path;
-    explicit Folder(const char* name) : path(std::filesystem::temp_directory_path() / fmt::format("chalkgrad-{}-{}", name, ::getpid())) {
+    explicit Folder(const char* name)
+        : path(std::filesystem::temp_directory_path() / fmt::format("chalkgrad-{}-{}", name, ::getpid())) {
         std::filesystem::remove_all(path);
         std::filesystem::create_directories(path);
     }

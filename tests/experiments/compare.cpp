@@ -11,9 +11,12 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity(), NaN = std::numeric_limits<double>::quiet_NaN();
 
 Comparison compare_numbers(double got, double want, const Allowance& allowance) {
-    return compare(Array<double>(std::vector<std::size_t>{}, got), Array<double>(std::vector<std::size_t>{}, want), allowance);
+    return compare(Array<double>(std::vector<std::size_t>{}, got), Array<double>(std::vector<std::size_t>{}, want),
+                   allowance);
 }
-bool holds(double got, double want, const Allowance& allowance = {}) { return compare_numbers(got, want, allowance).holds; }
+bool holds(double got, double want, const Allowance& allowance = {}) {
+    return compare_numbers(got, want, allowance).holds;
+}
 
 }  // namespace
 
@@ -34,7 +37,10 @@ BOOST_AUTO_TEST_CASE(ulps_are_those_of_the_storage_type) {
     struct {
         Dtype storage;
         double at_one, at_zero;
-    } const types[] = {{Dtype::f32, 0x1p-23, 0x1p-149}, {Dtype::f16, 0x1p-10, 0x1p-24}, {Dtype::bf16, 0x1p-7, 0x1p-133}, {Dtype::f64, 0x1p-52, 0x1p-1074}};
+    } const types[] = {{Dtype::f32, 0x1p-23, 0x1p-149},
+                       {Dtype::f16, 0x1p-10, 0x1p-24},
+                       {Dtype::bf16, 0x1p-7, 0x1p-133},
+                       {Dtype::f64, 0x1p-52, 0x1p-1074}};
     for (const auto& [storage, at_one, at_zero] : types) {
         const Allowance two{.ulps = 2, .storage = storage};
         BOOST_TEST(holds(1 + 2 * at_one, 1, two));
@@ -74,12 +80,14 @@ BOOST_AUTO_TEST_CASE(the_worst_element_is_named) {
     BOOST_TEST(c.want == 8);
     BOOST_TEST(c.beyond == 1);
     BOOST_TEST(c.error == 1. / 400);
-    BOOST_TEST(to_string(c) == "at [1, 0]: got 8.25, want 8, relative error 0.0312 (1 of 6 numbers beyond the tolerance)");
+    BOOST_TEST(to_string(c) ==
+               "at [1, 0]: got 8.25, want 8, relative error 0.0312 (1 of 6 numbers beyond the tolerance)");
     BOOST_TEST(to_string(chalkgrad::compare(want, want, {})) == "at [0, 0]: got 1, want 1, relative error 0");
 }
 
 BOOST_AUTO_TEST_CASE(shapes_must_be_the_same) {
-    const Comparison c = chalkgrad::compare(Array<double>(std::vector<std::size_t>{2, 3}, 0.0), Array<double>(std::vector<std::size_t>{3, 2}, 0.0), {.absolute = inf});
+    const Comparison c = chalkgrad::compare(Array<double>(std::vector<std::size_t>{2, 3}, 0.0),
+                                            Array<double>(std::vector<std::size_t>{3, 2}, 0.0), {.absolute = inf});
     BOOST_TEST(!c.holds);
     BOOST_TEST(to_string(c) == "got shape (2, 3), want (3, 2)");
     const Array<double> nothing(std::vector<std::size_t>{0, 3});

@@ -27,8 +27,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 /// The course's RMSNorm with everything compared.
 Words rms_norm_call(const std::string& out) {
     const std::string at = golden("rms_norm/course_b07/");
-    return {"eval", "rms_norm", "--in", "x=" + at + "x.npy", "--in", "gamma=" + at + "gamma.npy", "--attr", "eps=1e-6", "--cotangent", at + "y.ct.npy",
-            "--out", out};
+    return {"eval",   "rms_norm", "--in",        "x=" + at + "x.npy", "--in",  "gamma=" + at + "gamma.npy",
+            "--attr", "eps=1e-6", "--cotangent", at + "y.ct.npy",     "--out", out};
 }
 Words with(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
@@ -60,12 +60,15 @@ BOOST_AUTO_TEST_SUITE(eval)
 BOOST_AUTO_TEST_CASE(output_and_gradients_become_files_and_are_compared) {
     const Folder folder("eval");
     const std::string at = golden("rms_norm/course_b07/");
-    const Words compared{"--compare", "y=" + at + "y.npy", "--compare", "x.grad=" + at + "x.grad.npy", "--compare", "gamma.grad=" + at + "gamma.grad.npy"};
+    const Words compared{"--compare", "y=" + at + "y.npy",
+                         "--compare", "x.grad=" + at + "x.grad.npy",
+                         "--compare", "gamma.grad=" + at + "gamma.grad.npy"};
     const Ended ended = call(with(rms_norm_call(folder / "new/out"), compared));
     BOOST_TEST(ended.status == 0, ended.out << ended.err);
     BOOST_TEST(ended.err.empty());
     for (const char* const name : {"y", "x.grad", "gamma.grad"}) {
-        const Array<double> got = load_npy(folder / fmt::format("new/out/{}.npy", name)), want = load_npy(at + name + ".npy");
+        const Array<double> got = load_npy(folder / fmt::format("new/out/{}.npy", name)),
+                            want = load_npy(at + name + ".npy");
         BOOST_REQUIRE(got.shape() == want.shape());
         for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got.data()[i] - want.data()[i]) < 1e-11);
         BOOST_TEST(contains(ended.out, fmt::format("{}: agrees, worst at [", name)));
@@ -90,38 +93,53 @@ BOOST_AUTO_TEST_CASE(a_comparison_that_fails_names_the_worst_element) {
     want(1, 2) *= 1 + 1e-3;
     want(2, 4) *= 1 + 1e-8;
     const std::string file = save(folder, "want.npy", want);
-    const Ended ended = call(with(rms_norm_call(folder / "out"), {"--compare", "x.grad=" + at + "x.grad.npy", "--compare", "y=" + file}));
+    const Ended ended = call(
+        with(rms_norm_call(folder / "out"), {"--compare", "x.grad=" + at + "x.grad.npy", "--compare", "y=" + file}));
     BOOST_TEST(ended.status == 1);
     BOOST_TEST(contains(ended.out, "x.grad: agrees"));
-    BOOST_TEST(contains(ended.out, fmt::format("y: differs at [1, 2]: got {:.17g}, want {:.17g}, relative error 0.000999 (2 of 15",
-                                               load_npy(folder / "out/y.npy")(1, 2), want(1, 2))), ended.out);
-    BOOST_TEST(call(with(rms_norm_call(folder / "out"), {"--compare", "gamma.grad=" + file})).status == 1); // another shape
+    BOOST_TEST(contains(ended.out,
+                        fmt::format("y: differs at [1, 2]: got {:.17g}, want {:.17g}, relative error 0.000999 (2 of 15",
+                                    load_npy(folder / "out/y.npy")(1, 2), want(1, 2))),
+               ended.out);
+    BOOST_TEST(call(with(rms_norm_call(folder / "out"), {"--compare", "gamma.grad=" + file})).status ==
+               1);  // another shape
 }
 
 BOOST_AUTO_TEST_CASE(attributes_are_json_or_words) {
     const Folder folder("eval");
     const auto check = [&](const std::string& op, const std::string& at, const Words& more) {
-        const Ended ended = call(with({"eval", op, "--compare", "y=" + golden(at + "/y.npy"), "--out", folder / "out"}, more));
+        const Ended ended =
+            call(with({"eval", op, "--compare", "y=" + golden(at + "/y.npy"), "--out", folder / "out"}, more));
         BOOST_TEST(ended.status == 0, op << ": " << ended.out << ended.err);
     };
     check("slice", "slice/range", {"--in", "x=" + golden("slice/range/x.npy"), "--attr", "slice=\"[1:3]\""});
-    check("slice", "slice/stride2_odd", {"--in", "x=" + golden("slice/stride2_odd/x.npy"), "--attr", "slice=[..., 1::2]"});
-    check("sum", "sum/ax0_2_drop", {"--in", "x=" + golden("sum/ax0_2_drop/x.npy"), "--attr", "axes=[0,2]", "--attr", "keepdims=false"});
-    check("clamp", "clamp/two_sided", {"--in", "x=" + golden("clamp/two_sided/x.npy"), "--attr", "min=-7", "--attr", "max=7.0"});
-    check("l2_normalize", "l2_normalize/additive", {"--in", "x=" + golden("l2_normalize/additive/x.npy"), "--attr", "guard=additive", "--attr", "eps=1e-12"});
+    check("slice", "slice/stride2_odd",
+          {"--in", "x=" + golden("slice/stride2_odd/x.npy"), "--attr", "slice=[..., 1::2]"});
+    check("sum", "sum/ax0_2_drop",
+          {"--in", "x=" + golden("sum/ax0_2_drop/x.npy"), "--attr", "axes=[0,2]", "--attr", "keepdims=false"});
+    check("clamp", "clamp/two_sided",
+          {"--in", "x=" + golden("clamp/two_sided/x.npy"), "--attr", "min=-7", "--attr", "max=7.0"});
+    check("l2_normalize", "l2_normalize/additive",
+          {"--in", "x=" + golden("l2_normalize/additive/x.npy"), "--attr", "guard=additive", "--attr", "eps=1e-12"});
     check("embedding", "embedding/repeated_ids",
-          {"--in", "table=" + golden("embedding/repeated_ids/table.npy"), "--const", "ids=" + golden("embedding/repeated_ids/ids.npy")});
-    check("where", "where/const_condition", {"--in", "a=" + golden("where/const_condition/a.npy"), "--in", "b=" + golden("where/const_condition/b.npy"),
-                                              "--const", "cond=" + golden("where/const_condition/cond.npy")});
+          {"--in", "table=" + golden("embedding/repeated_ids/table.npy"), "--const",
+           "ids=" + golden("embedding/repeated_ids/ids.npy")});
+    check("where", "where/const_condition",
+          {"--in", "a=" + golden("where/const_condition/a.npy"), "--in", "b=" + golden("where/const_condition/b.npy"),
+           "--const", "cond=" + golden("where/const_condition/cond.npy")});
 }
 
 BOOST_AUTO_TEST_CASE(narrow_types_are_kept_as_they_are) {
     const Folder folder("eval");
     for (const char* const type : {"float32", "float16", "bfloat16"}) {
-        const std::string dtype = type == std::string("float32") ? "float" : type == std::string("float16") ? "half" : type;
+        const std::string dtype = type == std::string("float32")   ? "float"
+                                  : type == std::string("float16") ? "half"
+                                                                   : type;
         const std::string at = golden(fmt::format("rms_norm_lowp/random_{}/", type));
-        const Ended ended = call({"eval", "rms_norm", "--in", "x=" + at + "x.npy", "--in", "gamma=" + at + "gamma.npy", "--dtype", dtype, "--compare",
-                                  "y=" + at + "y.npy", "--compare", "y=" + at + "y.exact64.npy", "--cotangent", at + "y.exact64.npy", "--out", folder / "out"});
+        const Ended ended =
+            call({"eval", "rms_norm", "--in", "x=" + at + "x.npy", "--in", "gamma=" + at + "gamma.npy", "--dtype",
+                  dtype, "--compare", "y=" + at + "y.npy", "--compare", "y=" + at + "y.exact64.npy", "--cotangent",
+                  at + "y.exact64.npy", "--out", folder / "out"});
         BOOST_TEST(ended.status == 0, type << ended.out << ended.err);
         BOOST_TEST((read_npy(folder / "out/y.npy").type == read_npy(at + "y.npy").type));
         BOOST_TEST((read_npy(folder / "out/x.grad.npy").type == NpyType::float32));
@@ -129,36 +147,48 @@ BOOST_AUTO_TEST_CASE(narrow_types_are_kept_as_they_are) {
     // Doubles are rounded once, on the way in; what does not fit is refused.
     const std::string x = save(folder, "x.npy", Array<double>{1 + 0x1p-11 + 0x1p-40, 3});
     BOOST_TEST(call({"eval", "neg", "--in", "x=" + x, "--dtype", "half", "--out", folder / "out"}).status == 0);
-    BOOST_TEST(static_cast<float>(load_npy<half>(folder / "out/y.npy")(0)) == -(1 + 0x1p-10f)); // through float it would be -1
-    check_refused({"eval", "neg", "--in", "x=" + save(folder, "large.npy", Array<double>{1, 1e5}), "--dtype", "half"}, "beyond the range of half");
-    check_refused({"eval", "neg", "--in", "x=" + save(folder, "huge.npy", Array<double>{1, 1e300}), "--dtype", "float"}, "huge.npy");
+    BOOST_TEST(static_cast<float>(load_npy<half>(folder / "out/y.npy")(0)) ==
+               -(1 + 0x1p-10f));  // through float it would be -1
+    check_refused({"eval", "neg", "--in", "x=" + save(folder, "large.npy", Array<double>{1, 1e5}), "--dtype", "half"},
+                  "beyond the range of half");
+    check_refused({"eval", "neg", "--in", "x=" + save(folder, "huge.npy", Array<double>{1, 1e300}), "--dtype", "float"},
+                  "huge.npy");
     check_refused({"eval", "neg", "--in", "x=" + golden("rms_norm_lowp/random_bfloat16/x.npy")}, "--dtype bfloat16");
     check_refused({"eval", "neg", "--in", "x=" + x, "--dtype", "flaot"}, "did you mean float?");
 }
 
 BOOST_AUTO_TEST_CASE(a_gradient_that_nothing_reaches_is_zero) {
     const Folder folder("eval");
-    const std::string x = save(folder, "x.npy", Array<double>{{1, 2}, {3, 4}}), empty = save(folder, "e.npy", Array<double>(std::vector<std::size_t>{0, 2}));
-    const Ended ended = call({"eval", "concat", "--in", "a=" + x, "--in", "b=" + empty, "--attr", "axis=0", "--cotangent", x, "--out", folder / "out"});
+    const std::string x = save(folder, "x.npy", Array<double>{{1, 2}, {3, 4}}),
+                      empty = save(folder, "e.npy", Array<double>(std::vector<std::size_t>{0, 2}));
+    const Ended ended = call({"eval", "concat", "--in", "a=" + x, "--in", "b=" + empty, "--attr", "axis=0",
+                              "--cotangent", x, "--out", folder / "out"});
     BOOST_TEST(ended.status == 0, ended.err);
     BOOST_TEST(load_npy(folder / "out/a.grad.npy") == load_npy(x));
-    BOOST_TEST(read_npy(folder / "out/b.grad.npy").shape == (std::vector<std::size_t>{0, 2}), boost::test_tools::per_element());
+    BOOST_TEST(read_npy(folder / "out/b.grad.npy").shape == (std::vector<std::size_t>{0, 2}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(strict_refuses_what_is_not_finite) {
     const Folder folder("eval");
-    const std::string nan = save(folder, "nan.npy", Array<double>{1, NAN}), x = save(folder, "x.npy", Array<double>{1, 2});
-    const std::string mask = save(folder, "mask.npy", Array<double>{0, -HUGE_VAL}), bad_mask = save(folder, "bad.npy", Array<double>{0, HUGE_VAL});
+    const std::string nan = save(folder, "nan.npy", Array<double>{1, NAN}),
+                      x = save(folder, "x.npy", Array<double>{1, 2});
+    const std::string mask = save(folder, "mask.npy", Array<double>{0, -HUGE_VAL}),
+                      bad_mask = save(folder, "bad.npy", Array<double>{0, HUGE_VAL});
     BOOST_TEST(call({"eval", "rms_norm", "--in", "x=" + nan, "--out", folder / "out"}).status == 0);
     check_refused({"eval", "rms_norm", "--in", "x=" + nan, "--strict"}, "number 1 of 2 is nan");
     check_refused({"eval", "rms_norm", "--in", "x=" + x, "--in", "gamma=" + nan, "--strict"}, "gamma");
-    BOOST_TEST(call({"eval", "softmax", "--in", "x=" + x, "--const", "mask=" + mask, "--strict", "--out", folder / "out"}).status == 0);
-    check_refused({"eval", "softmax", "--in", "x=" + x, "--const", "mask=" + bad_mask, "--strict"}, "number 1 of 2 is inf");
+    BOOST_TEST(
+        call({"eval", "softmax", "--in", "x=" + x, "--const", "mask=" + mask, "--strict", "--out", folder / "out"})
+            .status == 0);
+    check_refused({"eval", "softmax", "--in", "x=" + x, "--const", "mask=" + bad_mask, "--strict"},
+                  "number 1 of 2 is inf");
 }
 
 BOOST_AUTO_TEST_CASE(wrong_calls_leave_nothing) {
     const Folder folder("eval");
-    const std::string x = save(folder, "x.npy", Array<double>{1, 2}), whole = save(folder, "whole.npy", Array<std::int64_t>{1, 2});
+    const std::string x = save(folder, "x.npy", Array<double>{1, 2}),
+                      whole = save(folder, "whole.npy", Array<std::int64_t>{1, 2});
     const Words call_with_x{"eval", "silu", "--in", "x=" + x};
     check_refused({"eval", "sliu", "--in", "x=" + x}, "did you mean silu");
     check_refused({"eval", "silu"}, "the input 'x' is missing");
@@ -186,14 +216,14 @@ BOOST_AUTO_TEST_CASE(wrong_calls_leave_nothing) {
     check_refused({"eval", "concat", "--in", "../a=" + x}, "is no name for a file");
     check_refused({"eval", "concat", "--in", ".a=" + x}, "is no name for a file");
     check_refused({"eval"}, "OP");
-    BOOST_TEST(call({"eval", "silu", "--in", "x=" + x}).status == 2); // --out is missing
+    BOOST_TEST(call({"eval", "silu", "--in", "x=" + x}).status == 2);  // --out is missing
     BOOST_TEST(call({"eval", "silu", "--in", "x=" + x, "--out", x}).status == 2);
     BOOST_TEST(call({"eval", "silu", "--in", "x=" + x, "--out", ""}).status == 2);
 }
 
 BOOST_AUTO_TEST_CASE(files_appear_together_or_not_at_all) {
     const Folder folder("eval");
-    fs::create_directories(folder / "out/x.grad.npy"); // a folder in a file's place
+    fs::create_directories(folder / "out/x.grad.npy");  // a folder in a file's place
     write_file(folder / "out/y.npy", "old");
     write_file(folder / "out/notes.txt", "mine");
     BOOST_TEST(call(rms_norm_call(folder / "out")).status == 2);
@@ -215,7 +245,8 @@ BOOST_AUTO_TEST_CASE(parity_speaks_the_contract) {
     BOOST_TEST(found.at("failed") == 0);
     BOOST_TEST(found.at("unsupported") == 0);
     for (const nlohmann::json& each : found.at("cases"))
-        for (const char* const key : {"id", "verdict", "worst_forward", "worst_grad", "why"}) BOOST_TEST(each.contains(key));
+        for (const char* const key : {"id", "verdict", "worst_forward", "worst_grad", "why"})
+            BOOST_TEST(each.contains(key));
     const Ended text = call({"parity", manifest, "--op", "silu"});
     BOOST_TEST(contains(text.out, "silu/extreme"));
     BOOST_TEST(contains(text.out, "3 passed, 0 failed, 0 unsupported"));
@@ -224,7 +255,7 @@ BOOST_AUTO_TEST_CASE(parity_speaks_the_contract) {
     BOOST_TEST(contains(none.err, "did you mean silu"));
     BOOST_TEST(call({"parity", "none.json"}).status == 2);
 
-    const Folder folder("eval"); // a case that fails
+    const Folder folder("eval");  // a case that fails
     nlohmann::json broken = nlohmann::json::parse(read_file(manifest));
     nlohmann::json one;
     for (const nlohmann::json& each : broken["cases"])

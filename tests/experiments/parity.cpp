@@ -6,8 +6,8 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/file.hpp>
@@ -122,11 +122,12 @@ BOOST_AUTO_TEST_CASE(one_op_can_be_chosen) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_numbers_fail_and_are_named) {
-    for (const char* const id : {"rms_norm/course_b07", "mul/same_tensor_twice", "swiglu_act/course_diag_same_variable"})
+    for (const char* const id :
+         {"rms_norm/course_b07", "mul/same_tensor_twice", "swiglu_act/course_diag_same_variable"})
         BOOST_TEST(name(Copy(id).only().verdict) == std::string("pass"), id);
     {
         Copy copy("rms_norm/course_b07");
-        copy.shift(copy.tensor("outputs", "y"), "file", 7, 1e-8); // of (3, 5)
+        copy.shift(copy.tensor("outputs", "y"), "file", 7, 1e-8);  // of (3, 5)
         check_fails(copy, "y at [1, 2]: got ");
         BOOST_TEST(*copy.only().worst_forward > 1e-9);
         BOOST_TEST(*copy.only().worst_grad < 1e-9);
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(low_precision_is_judged_in_units_of_its_storage) {
         const Array<double> exact = load_npy(copy.folder / y["exact_file"].get<std::string>());
         const int digits = type == std::string("float32") ? 23 : type == std::string("float16") ? 10 : 7;
         y["tol"]["fp32_atol"] = 0;
-        copy.shift(y, "exact_file", 9, 6 * std::ldexp(1, std::ilogb(exact.data()[9]) - digits)); // of (4, 8)
+        copy.shift(y, "exact_file", 9, 6 * std::ldexp(1, std::ilogb(exact.data()[9]) - digits));  // of (4, 8)
         check_fails(copy, "y at [1, 1]: got ");
     }
 }
@@ -187,12 +188,18 @@ BOOST_AUTO_TEST_CASE(what_an_op_refuses_is_a_failed_case) {
     broken([](Copy& copy) { copy.the_case()["attrs"]["eps"] = {{"a", 1}}; }, "attribute 'eps'");
     broken([](Copy& copy) { copy.tensor("inputs", "gamma")["name"] = "weight"; }, "takes no input 'weight'");
     broken([](Copy& copy) { copy.the_case()["inputs"].erase(0); }, "the input 'x' is missing");
-    broken([](Copy& copy) { copy.tensor("inputs", "x")["shape"] = {5, 3}; }, "file of 'x' has shape [3,5]; the manifest says [5,3]");
+    broken(
+        [](Copy& copy) {
+            copy.tensor("inputs", "x")["shape"] = {5, 3};
+        },
+        "file of 'x' has shape [3,5]; the manifest says [5,3]");
     broken([](Copy& copy) { copy.tensor("outputs", "y")["shape"] = {15}; }, "'y' has shape [3,5]");
-    broken([](Copy& copy) { std::swap(copy.tensor("inputs", "x")["file"], copy.tensor("inputs", "gamma")["file"]); }, "shape");
+    broken([](Copy& copy) { std::swap(copy.tensor("inputs", "x")["file"], copy.tensor("inputs", "gamma")["file"]); },
+           "shape");
     // Descriptions are no attributes.
     Copy described("rms_norm/course_b07");
-    described.the_case()["attrs"].update({{"layout", "rows"}, {"formula", "x / rms"}, {"input", "x"}, {"seed", 7}, {"row_rms", 0.5}, {"b", "none"}});
+    described.the_case()["attrs"].update(
+        {{"layout", "rows"}, {"formula", "x / rms"}, {"input", "x"}, {"seed", 7}, {"row_rms", 0.5}, {"b", "none"}});
     BOOST_TEST(name(described.only().verdict) == std::string("pass"));
 }
 
@@ -224,7 +231,8 @@ BOOST_AUTO_TEST_CASE(malformed_manifests_are_refused_with_their_place) {
         malformed([&](Copy& copy) { copy.the_case().erase(key); }, fmt::format("'{}' is missing", key));
     for (const char* const key : {"name", "shape", "file", "tol"})
         malformed([&](Copy& copy) { copy.tensor("outputs", "y").erase(key); }, fmt::format("'{}' is missing", key));
-    malformed([](Copy& copy) { copy.tensor("inputs", "x").erase("grad_tol"); }, "case 'rms_norm/course_b07', 'x': 'grad_tol' is missing");
+    malformed([](Copy& copy) { copy.tensor("inputs", "x").erase("grad_tol"); },
+              "case 'rms_norm/course_b07', 'x': 'grad_tol' is missing");
     malformed([](Copy& copy) { copy.tensor("outputs", "y").erase("cotangent_file"); }, "cotangent");
     malformed([](Copy& copy) { copy.tensor("outputs", "y")["tol"] = json::object(); }, "neither rtol nor max_ulp");
     malformed([](Copy& copy) { copy.tensor("outputs", "y")["tol"]["rtol"] = -1; }, "'rtol' is -1");
@@ -232,13 +240,17 @@ BOOST_AUTO_TEST_CASE(malformed_manifests_are_refused_with_their_place) {
     malformed([](Copy& copy) { copy.tensor("inputs", "gamma")["name"] = "x"; }, "'x' is given twice");
     malformed([](Copy& copy) { copy.the_case()["outputs"].push_back(copy.the_case()["outputs"][0]); }, "given twice");
     malformed([](Copy& copy) { copy.tensor("inputs", "x")["file"] = "data/none.npy"; }, "none.npy");
-    malformed([](Copy& copy) { write_file(copy.folder / copy.tensor("inputs", "x")["file"].get<std::string>(), "x"); }, "is no .npy file");
-    malformed([](Copy& copy) { fs::resize_file(copy.folder / copy.tensor("inputs", "x")["file"].get<std::string>(), 150); }, "'x': ");
+    malformed([](Copy& copy) { write_file(copy.folder / copy.tensor("inputs", "x")["file"].get<std::string>(), "x"); },
+              "is no .npy file");
+    malformed(
+        [](Copy& copy) { fs::resize_file(copy.folder / copy.tensor("inputs", "x")["file"].get<std::string>(), 150); },
+        "'x': ");
 
     Copy copy("rms_norm/course_b07");
     for (const char* const text : {"", "{", "{\"format\": \"golden-1\", \"cases\": [NaN]}", "\xff"}) {
         write_file(copy.folder / "manifest.json", text);
-        BOOST_CHECK_EXCEPTION(replay(copy.folder / "manifest.json"), Error, [](const Error& error) { return contains(error.what(), "is not JSON"); });
+        BOOST_CHECK_EXCEPTION(replay(copy.folder / "manifest.json"), Error,
+                              [](const Error& error) { return contains(error.what(), "is not JSON"); });
     }
     BOOST_CHECK_THROW(replay(copy.folder / "none.json"), Error);
     BOOST_CHECK_THROW(replay(copy.folder), Error);

@@ -33,8 +33,12 @@ Array<double> operand(const json& arguments, const std::string& name) {
     }
     return Array<double>(arguments.value(name + "_shape", std::vector<std::size_t>{2, 3}), 1.0);
 }
-bool has(const json& arguments, const std::string& name) { return arguments.contains(name + "_shape") || arguments.contains(name + "_values"); }
-double number_or(const json& arguments, const char* name, double otherwise) { return arguments.contains(name) ? number(arguments[name]) : otherwise; }
+bool has(const json& arguments, const std::string& name) {
+    return arguments.contains(name + "_shape") || arguments.contains(name + "_values");
+}
+double number_or(const json& arguments, const char* name, double otherwise) {
+    return arguments.contains(name) ? number(arguments[name]) : otherwise;
+}
 std::optional<double> limit(const json& arguments, const char* name) {
     return arguments.contains(name) ? std::optional(number(arguments[name])) : std::nullopt;
 }
@@ -42,14 +46,19 @@ std::optional<double> limit(const json& arguments, const char* name) {
 void call_course(const std::string& op, const json& arguments) {
     if (op == "rms_norm") {
         const double eps = number_or(arguments, "eps", 1e-6);
-        if (arguments.contains("x_dtype")) course::rms_norm(Array<std::int64_t>{1, 2}, eps);
-        else if (has(arguments, "gamma")) course::rms_norm(operand(arguments, "x"), operand(arguments, "gamma"), eps);
-        else course::rms_norm(operand(arguments, "x"), eps);
+        if (arguments.contains("x_dtype"))
+            course::rms_norm(Array<std::int64_t>{1, 2}, eps);
+        else if (has(arguments, "gamma"))
+            course::rms_norm(operand(arguments, "x"), operand(arguments, "gamma"), eps);
+        else
+            course::rms_norm(operand(arguments, "x"), eps);
     } else if (op == "swiglu_act") {
         course::swiglu_act(operand(arguments, "gate"), operand(arguments, "up"),
-                           {number_or(arguments, "alpha", 1), limit(arguments, "gate_limit"), limit(arguments, "up_limit"), number_or(arguments, "shift_up", 0)});
+                           {number_or(arguments, "alpha", 1), limit(arguments, "gate_limit"),
+                            limit(arguments, "up_limit"), number_or(arguments, "shift_up", 0)});
     } else if (op == "gpt_oss_swiglu") {
-        course::gpt_oss_swiglu(operand(arguments, "gate"), operand(arguments, "up"), number_or(arguments, "alpha", 1.702), number_or(arguments, "limit", 7));
+        course::gpt_oss_swiglu(operand(arguments, "gate"), operand(arguments, "up"),
+                               number_or(arguments, "alpha", 1.702), number_or(arguments, "limit", 7));
     } else {
         BOOST_ERROR("unknown listing " << op);
     }
@@ -61,10 +70,14 @@ std::vector<std::string> words_for(const std::string& op, const json& arguments,
         save_npy(folder / (name + std::string(".npy")), x);
         words.insert(words.end(), {"--in", fmt::format("{}={}", name, folder / (name + std::string(".npy")))});
     };
-    const auto attribute = [&](const char* name, double value) { words.insert(words.end(), {"--attr", fmt::format("{}={}", name, value)}); };
+    const auto attribute = [&](const char* name, double value) {
+        words.insert(words.end(), {"--attr", fmt::format("{}={}", name, value)});
+    };
     if (op == "rms_norm") {
-        if (arguments.contains("x_dtype")) in("x", Array<std::int64_t>{1, 2});
-        else in("x", operand(arguments, "x"));
+        if (arguments.contains("x_dtype"))
+            in("x", Array<std::int64_t>{1, 2});
+        else
+            in("x", operand(arguments, "x"));
         if (has(arguments, "gamma")) in("gamma", operand(arguments, "gamma"));
         attribute("eps", number_or(arguments, "eps", 1e-6));
         return words;
@@ -90,8 +103,7 @@ BOOST_AUTO_TEST_SUITE(refusals)
 BOOST_AUTO_TEST_CASE(the_courses_functions_refuse_what_its_listings_refuse) {
     const json& cases = refusals_file().at("cases");
     BOOST_TEST(cases.size() == 22u);
-    for (const json& refusal : cases)
-        BOOST_TEST_CONTEXT(refusal.dump()) {
+    for (const json& refusal : cases) BOOST_TEST_CONTEXT(refusal.dump()) {
             const std::string op = refusal["op"];
             BOOST_CHECK_EXCEPTION(call_course(op, refusal["args"]), Error, [&](const Error& error) {
                 BOOST_TEST_MESSAGE(error.what());
@@ -102,8 +114,7 @@ BOOST_AUTO_TEST_CASE(the_courses_functions_refuse_what_its_listings_refuse) {
 }
 
 BOOST_AUTO_TEST_CASE(so_does_eval_strict) {
-    for (const json& refusal : refusals_file().at("cases"))
-        BOOST_TEST_CONTEXT(refusal.dump()) {
+    for (const json& refusal : refusals_file().at("cases")) BOOST_TEST_CONTEXT(refusal.dump()) {
             const Folder folder("refusals");
             const Ended ended = call(words_for(refusal["op"], refusal["args"], folder));
             BOOST_TEST(ended.status == 2);

@@ -46,7 +46,7 @@ Sample held_by(Sample sample) {
 /// The value of a call and the gradients of its inputs, as doubles.
 struct Run {
     Array<double> y;
-    bool is_one_op; ///< else several, each of which rounds
+    bool is_one_op;  ///< else several, each of which rounds
     std::vector<std::pair<std::string, Array<double>>> gradients;
 };
 
@@ -82,22 +82,26 @@ double largest(const Array<double>& x) {
 }
 
 /// Every |got − want| ≤ relative · largest |want| + units · |want|; what is not finite is equal.
-void check_close(const std::string& what, const Array<double>& got, const Array<double>& want, double relative, double units = 0) {
+void check_close(const std::string& what, const Array<double>& got, const Array<double>& want, double relative,
+                 double units = 0) {
     BOOST_REQUIRE_MESSAGE(got.shape() == want.shape(), what);
     const double scale = largest(want);
     for (std::size_t i = 0; i < want.size(); ++i) {
         const double g = got.data()[i], w = want.data()[i];
         if (std::isfinite(w) && std::isfinite(g))
-            BOOST_TEST(std::abs(g - w) <= relative * scale + units * std::abs(w), what << ", element " << i << ": " << g << ", not " << w);
+            BOOST_TEST(std::abs(g - w) <= relative * scale + units * std::abs(w),
+                       what << ", element " << i << ": " << g << ", not " << w);
         else
-            BOOST_TEST((g == w || (std::isnan(g) && std::isnan(w))), what << ", element " << i << ": " << g << ", not " << w);
+            BOOST_TEST((g == w || (std::isnan(g) && std::isnan(w))),
+                       what << ", element " << i << ": " << g << ", not " << w);
     }
 }
 void check_close(const Run& got, const Run& want, double value, double gradient, double units = 0) {
     check_close("value", got.y, want.y, value, units);
     BOOST_REQUIRE_EQUAL(got.gradients.size(), want.gradients.size());
     for (std::size_t i = 0; i < want.gradients.size(); ++i)
-        check_close("gradient of " + want.gradients[i].first, got.gradients[i].second, want.gradients[i].second, gradient);
+        check_close("gradient of " + want.gradients[i].first, got.gradients[i].second, want.gradients[i].second,
+                    gradient);
 }
 
 /// f(op, sample) for every sample of the catalogue under the seeds from 0.
@@ -115,28 +119,30 @@ BOOST_AUTO_TEST_SUITE(catalog)
 
 BOOST_AUTO_TEST_CASE(every_op_is_described_and_derived) {
     std::set<std::string> names;
-    for (const CatalogEntry& op : chalkgrad::catalog())
-        BOOST_TEST_CONTEXT(op.name) {
+    for (const CatalogEntry& op : chalkgrad::catalog()) BOOST_TEST_CONTEXT(op.name) {
             BOOST_TEST(names.insert(op.name).second);
             for (const std::string line : {op.formula, op.section}) {
                 BOOST_TEST(!line.empty());
                 BOOST_TEST(line.find('\n') == std::string::npos);
             }
-            std::ifstream page(std::filesystem::path(CHALKGRAD_SOURCE_DIR) / "docs/derivations" / (std::string(op.name) + ".md"));
+            std::ifstream page(std::filesystem::path(CHALKGRAD_SOURCE_DIR) / "docs/derivations" /
+                               (std::string(op.name) + ".md"));
             BOOST_TEST(page.is_open());
             std::string line;
             int lines = 0;
             while (std::getline(page, line)) ++lines;
             BOOST_TEST(lines >= 40);
         }
-    BOOST_TEST(&find_op("rms_norm") == &*std::find_if(chalkgrad::catalog().begin(), chalkgrad::catalog().end(),
-                                                     [](const CatalogEntry& op) { return op.name == std::string("rms_norm"); }));
-    BOOST_CHECK_EXCEPTION(find_op("rmsnorm"), Error, [](const Error& e) { return std::string(e.what()).find("did you mean rms_norm") != std::string::npos; });
+    BOOST_TEST(&find_op("rms_norm") ==
+               &*std::find_if(chalkgrad::catalog().begin(), chalkgrad::catalog().end(),
+                              [](const CatalogEntry& op) { return op.name == std::string("rms_norm"); }));
+    BOOST_CHECK_EXCEPTION(find_op("rmsnorm"), Error, [](const Error& e) {
+        return std::string(e.what()).find("did you mean rms_norm") != std::string::npos;
+    });
 }
 
 BOOST_AUTO_TEST_CASE(samples_have_the_same_names_and_shapes_for_every_seed) {
-    for (const CatalogEntry& op : chalkgrad::catalog())
-        BOOST_TEST_CONTEXT(op.name) {
+    for (const CatalogEntry& op : chalkgrad::catalog()) BOOST_TEST_CONTEXT(op.name) {
             const std::vector<Sample> first = samples_of(op, 0), second = samples_of(op, 1);
             BOOST_TEST(!first.empty());
             BOOST_REQUIRE_EQUAL(first.size(), second.size());
@@ -162,9 +168,19 @@ BOOST_AUTO_TEST_CASE(fused_ops_agree_with_the_same_mathematics_from_primitive_on
         twins.insert(op.name);
         check_close(run<double>(op, sample), run<double>(op.composed, op.name, sample), 1e-12, 1e-12);
     });
-    for (const char* const op : {"rms_norm", "rms_norm_floor", "layer_norm", "l2_normalize", "softmax", "log_softmax", "cross_entropy", "swiglu_act",
-                                 "gpt_oss_packed", "reglu", "geglu", "silu", "gelu_erf", "gelu_tanh", "softcap", "dyt", "dyisru_b", "dyisru_softplus", "sdpa",
-                                 "sdpa_sinks", "sinkhorn_log", "qk_norm_per_head", "qk_norm_whole", "qknorm_scores", "logsumexp", "var_biased"})
+    for (const char* const op : {"rms_norm",       "rms_norm_floor",
+                                 "layer_norm",     "l2_normalize",
+                                 "softmax",        "log_softmax",
+                                 "cross_entropy",  "swiglu_act",
+                                 "gpt_oss_packed", "reglu",
+                                 "geglu",          "silu",
+                                 "gelu_erf",       "gelu_tanh",
+                                 "softcap",        "dyt",
+                                 "dyisru_b",       "dyisru_softplus",
+                                 "sdpa",           "sdpa_sinks",
+                                 "sinkhorn_log",   "qk_norm_per_head",
+                                 "qk_norm_whole",  "qknorm_scores",
+                                 "logsumexp",      "var_biased"})
         BOOST_TEST(twins.count(op) == 1u, op << " has no twin");
 }
 
@@ -178,7 +194,7 @@ BOOST_AUTO_TEST_CASE(float_agrees_with_double) {
 BOOST_AUTO_TEST_CASE(narrow_types_are_widened_first_and_rounded_once) {
     const auto check = []<class T>(T, const CatalogEntry& op, const Sample& sample, double unit, double most) {
         const Sample held = held_by<T>(sample);
-        for (const NamedArray& x : held.inputs) // beyond the type's range: another sample
+        for (const NamedArray& x : held.inputs)  // beyond the type's range: another sample
             if (std::any_of(x.values.begin(), x.values.end(), [](double v) { return std::isinf(v); })) return;
         const Run got = run<T>(op, held);
         Run want = run<double>(op, held);
@@ -212,8 +228,7 @@ BOOST_AUTO_TEST_CASE(both_instruction_sets_agree) {
 BOOST_AUTO_TEST_CASE(an_empty_batch_is_legal_where_rows_are_independent) {
     std::set<std::string> legal;
     for (const CatalogEntry& op : chalkgrad::catalog())
-        for (Sample sample : samples_of(op, 0))
-            BOOST_TEST_CONTEXT(op.name << "/" << sample.name) {
+        for (Sample sample : samples_of(op, 0)) BOOST_TEST_CONTEXT(op.name << "/" << sample.name) {
                 const auto shape = sample.inputs[0].values.shape();
                 if (shape.size() < 2) continue;
                 auto none = shape;
@@ -226,19 +241,42 @@ BOOST_AUTO_TEST_CASE(an_empty_batch_is_legal_where_rows_are_independent) {
                     if (empty.y.size() == 0) legal.insert(op.name);
                     for (const auto& [name, gradient] : empty.gradients)
                         if (empty.y.size() == 0) BOOST_TEST(largest(gradient) == 0, name);
-                } catch (const Error& error) { // anything else is a fault
+                } catch (const Error& error) {  // anything else is a fault
                     BOOST_TEST(std::string(error.what()).find(op.name) != std::string::npos, error.what());
                 }
             }
-    for (const char* const op : {"add", "mul", "neg", "exp", "tanh", "relu", "silu", "gelu_erf", "softplus", "clamp", "softcap", "rms_norm", "rms_norm_floor",
-                                 "layer_norm", "l2_normalize", "softmax", "log_softmax", "logsumexp", "swiglu_act", "gpt_oss_packed", "reglu", "geglu", "dyt",
-                                 "dyisru_b", "dyisru_softplus", "sinkhorn_log", "transpose"})
+    for (const char* const op : {"add",
+                                 "mul",
+                                 "neg",
+                                 "exp",
+                                 "tanh",
+                                 "relu",
+                                 "silu",
+                                 "gelu_erf",
+                                 "softplus",
+                                 "clamp",
+                                 "softcap",
+                                 "rms_norm",
+                                 "rms_norm_floor",
+                                 "layer_norm",
+                                 "l2_normalize",
+                                 "softmax",
+                                 "log_softmax",
+                                 "logsumexp",
+                                 "swiglu_act",
+                                 "gpt_oss_packed",
+                                 "reglu",
+                                 "geglu",
+                                 "dyt",
+                                 "dyisru_b",
+                                 "dyisru_softplus",
+                                 "sinkhorn_log",
+                                 "transpose"})
         BOOST_TEST(legal.count(op) == 1u, op);
 }
 
 BOOST_AUTO_TEST_CASE(arguments_that_an_op_does_not_know_are_refused) {
-    for (const CatalogEntry& op : chalkgrad::catalog())
-        BOOST_TEST_CONTEXT(op.name) {
+    for (const CatalogEntry& op : chalkgrad::catalog()) BOOST_TEST_CONTEXT(op.name) {
             const Sample sample = samples_of(op, 0).front();
             const auto check_refused = [&](const Sample& wrong, const std::string& part) {
                 BOOST_CHECK_EXCEPTION(run<double>(op, wrong), Error, [&](const Error& error) {
@@ -265,7 +303,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_none_are_refused_as_attributes) {
             wrong.attributes.set(key, std::nan(""));
             BOOST_TEST_CONTEXT(key)
             BOOST_CHECK_EXCEPTION(run<double>(op, wrong), Error, [&](const Error& error) {
-                const std::string text = error.what(); // of the op, or of one that it is made of
+                const std::string text = error.what();  // of the op, or of one that it is made of
                 return text.find(op.name) != std::string::npos && text.find("nan") != std::string::npos;
             });
         }
