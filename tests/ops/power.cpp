@@ -55,7 +55,10 @@ BOOST_AUTO_TEST_CASE(corners) {
 // G01: no 0·inf.
 BOOST_AUTO_TEST_CASE(a_zero_cotangent_gives_zero) {
     for (const double p : {0.5, -1.0, 2.0})
-        for (const double g : run<double>(to_the(p), {0, inf, quiet_nan, -1}, {0}).gx) BOOST_TEST(g == 0);
+        {
+            const auto at = run<double>(to_the(p), {0, inf, quiet_nan, -1}, {0});
+            for (const double g : at.gx) BOOST_TEST(g == 0);
+        }
 }
 
 BOOST_AUTO_TEST_CASE(refuses_exponents_that_are_not_finite) {
