@@ -1,5 +1,6 @@
 // cross_entropy:  ℓ = Σ_rows (log s − (z_t − m)) / N,  m = max z,  s = Σ e^(z − m), t the row's target; N = 1 for a sum.
 #include <chalkgrad/autograd/kernel.hpp>
+#include <chalkgrad/ops/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -8,7 +9,7 @@ template <class T>
 void row_log_sum(std::size_t v, const T* z, T* m, T* log_s) {
     const T largest = max<T>(v, [=](std::size_t j) FAST { return z[j]; });
     const T shift = largest == -static_cast<T>(__builtin_inf()) ? T(0) : largest;
-    const T s = sum<T>(v, [=](std::size_t j) FAST { return exp(z[j] - shift); });
+    const T s = sum_exp<T>(v, [=](std::size_t j) FAST { return z[j] - shift; });
     *m = shift;
     *log_s = s == 0 ? static_cast<T>(__builtin_inf()) : log(s);
 }

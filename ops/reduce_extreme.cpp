@@ -1,5 +1,6 @@
 // amax, amin, logsumexp over any axes.
 #include <chalkgrad/ops/reduction.hpp>
+#include <chalkgrad/ops/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -26,7 +27,10 @@ void extreme_row_gx(std::size_t n, bool along, const T* x, const T* y, const T* 
 // here, and P = 0.
 template <class T>
 void exp_sum_row(std::size_t n, bool along, const T* x, const T* m, T* y) {
-    accumulate(n, along, y, [=](std::size_t i, std::size_t k) FAST { return exp(x[i] - m[k]); });
+    if (along)
+        *y += sum_exp<T>(n, [=](std::size_t i) FAST { return x[i] - *m; });
+    else
+        each<T>(n, [=](std::size_t i) FAST { y[i] += exp(x[i] - m[i]); });
 }
 template <class T>
 void logsumexp_row_gx(std::size_t n, bool along, const T* x, const T* m, const T* l, const T* gy, T* gx) {

@@ -1,5 +1,6 @@
 // softmax:  m = max z,  s = Σ e^(z − m),  P = e^(z − m)/s,  log P = (z − m) − log s,  z = x + mask, sums over a row.
 #include <chalkgrad/autograd/kernel.hpp>
+#include <chalkgrad/ops/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -36,7 +37,7 @@ template <class T>
 void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     const T hidden = -static_cast<T>(__builtin_inf());
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z), log_s = log(sum<T>(n, [=](std::size_t j) FAST { return exp(z[j] - m); }));
+        const T m = shift(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
         each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
     }
 }
