@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(help_is_everywhere_with_examples) {
     const Ended top = call({"--help"});
     BOOST_TEST(top.status == 0);
     BOOST_TEST(top.err.empty());
-    for (const char* const command : {"list", "gradcheck", "run", "graph", "rng"}) {
+    for (const char* const command : {"list", "gradcheck", "run", "graph", "rng", "eval", "parity"}) {
         BOOST_TEST(contains(top.out, command));
         const Ended help = call({command, "--help"});
         BOOST_TEST(help.status == 0, command);
