@@ -21,7 +21,8 @@ namespace {
 constexpr const char* usage =
     "Usage: chalkgrad-bench [--json] [--benchmark_filter=REGEX] [--benchmark_repetitions=N] [--benchmark_min_time=SECONDS]\n"
     "Times chalkgrad, libtorch (where it was found) and the machine's limit, forward and backward, double, one thread.\n"
-    "Before, it asserts that values and gradients of chalkgrad and libtorch agree. CHALKGRAD_ISA=base leaves AVX2 out.\n";
+    "Before, it asserts that values and gradients of chalkgrad and libtorch agree. CHALKGRAD_ISA=base leaves AVX2 out;\n"
+    "libtorch uses AVX2 unless ATEN_CPU_CAPABILITY says otherwise.\n";
 
 /// Least and median over the repetitions, in µs.
 struct Times {

@@ -1,5 +1,6 @@
 // The peer: libtorch's eager mode, as its user would write the op. The only file that sees its headers.
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 
@@ -72,6 +73,7 @@ std::vector<double> numbers(const Tensor& x) {
 class Torch final : public Contender {
 public:
     explicit Torch(const Problem& problem) : gy_(tensor(problem.cotangent)) {
+        setenv("ATEN_CPU_CAPABILITY", "avx2", 0); // like for like; the environment may ask for more
         at::set_num_threads(1);
         for (const Numbers& x : problem.inputs) inputs_.push_back(tensor(x).requires_grad_(true));
         using Function = Tensor (*)(const std::vector<Tensor>&);
