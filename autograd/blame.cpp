@@ -96,7 +96,7 @@ std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
     const Index last = y.checked("blame");
     const TapeState& tape = *y.state();
     if (tape.shapes_only) throw Error("blame: " + tape.label(last) + " has no numbers: its tape is shape-only");
-    Generator rng{Seed(seed)};
+    Generator rng{Seed{0x626c616d65u, seed}}; // a stream of its own: v must not be the caller's x
     std::vector<Blame> found;
     for (Index i = 0; i <= last; ++i) {
         const Record& record = tape[i];

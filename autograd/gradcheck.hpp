@@ -19,7 +19,7 @@ const char* name(Verdict verdict);
 struct GradcheckOptions {
     /// Largest accepted max|a − n| / max|n| of a Jacobian block (one output, one input): a analytic, n numeric.
     double tolerance = 1e-9;
-    /// Largest accepted |⟨w, Jv⟩ − ⟨Jᵀw, v⟩| / Σ|wᵢ (Jv)ᵢ|, with Jv from dual numbers.
+    /// Largest accepted |⟨w, Jv⟩ − ⟨Jᵀw, v⟩| / Σ|wᵢ Jᵢⱼ vⱼ|, with J and Jv from dual numbers.
     double identity_tolerance = 1e-13;
     /// Seed of the random w and v.
     std::uint64_t seed = 0;

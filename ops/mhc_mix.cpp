@@ -135,6 +135,13 @@ struct MixXdep {
         return s.batch * (2 * s.n * s.n + detail::sinkhorn_saved(s.n, options));
     }
     void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
+    /// The logits α z + B bend over 1: X, W and α over the inverse of what they are multiplied with.
+    double natural_length(Ins<double> in) const {
+        double size[4] = {};
+        for (const std::size_t k : {0, 1, 3})
+            for (std::size_t i = 0; i < in[k].size(); ++i) size[k] = std::max(size[k], std::abs(in[k][i]));
+        return 1 / std::max({1.0, size[0] * size[1], size[3] * size[1], size[3] * size[0]});
+    }
 
     template <class T>
     static void logits(std::size_t count, In<T> bias, In<T> alpha, const T* z, T* l) {
