@@ -20,40 +20,53 @@ void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, cons
     }
 }
 
+// {⟨h⟩, ⟨n h⟩} of one row, h = γ ȳ.
+template <class T>
+FAST inline Pair<T> means_along(std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy) {
+    const T mean = moments[0], rest = moments[1], r = moments[2];
+    const Pair<T> s = sum2<T>(d, [=](std::size_t j) FAST {
+        const T h = gamma[j] * gy[j];
+        return Pair<T>{h, h * (r * ((x[j] - mean) - rest))};
+    });
+    return {s.first / T(d), s.second / T(d)};
+}
+
 // Vary x: dn = r (dx − ⟨dx⟩ − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − ⟨h⟩ − n ⟨n h⟩).
 template <class T>
 void layer_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d, moments += 3) {
         const T mean = moments[0], rest = moments[1], r = moments[2];
-        const Pair<T> s = sum2<T>(d, [=](std::size_t j) FAST {
-            const T h = gamma[j] * gy[j];
-            return Pair<T>{h, h * (r * ((x[j] - mean) - rest))};
-        });
-        const T a = s.first / T(d), b = s.second / T(d);
+        const Pair<T> m = means_along(d, x, gamma, moments, gy);
         each<T>(d, [=](std::size_t j) FAST {
-            gx[j] = r * ((gamma[j] * gy[j] - a) - (r * ((x[j] - mean) - rest)) * b);
+            gx[j] = r * ((gamma[j] * gy[j] - m.first) - (r * ((x[j] - mean) - rest)) * m.second);
         });
     }
 }
 
-// γ̄ = Σ_rows ȳ n,  β̄ = Σ_rows ȳ.
+// The same with γ̄ = Σ_rows ȳ n and β̄ = Σ_rows ȳ. `means` is working memory for two numbers of each row.
 template <class T>
-void layer_norm_ggamma(std::size_t rows, std::size_t d, const T* x, const T* moments, const T* gy, T* ggamma) {
-    column_sums<T>(rows, d, ggamma, [=](std::size_t t, std::size_t j) FAST {
-        return gy[t * d + j] * (moments[3 * t + 2] * ((x[t * d + j] - moments[3 * t]) - moments[3 * t + 1]));
-    });
-}
-template <class T>
-void layer_norm_gbeta(std::size_t rows, std::size_t d, const T* gy, T* gbeta) {
-    column_sums<T>(rows, d, gbeta, [=](std::size_t t, std::size_t j) FAST { return gy[t * d + j]; });
+void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* means,
+                          T* gx, T* ggamma, T* gbeta) {
+    column_sums2<T>(
+        rows, d, ggamma, gbeta,
+        [=](std::size_t t) FAST {
+            const Pair<T> m = means_along(d, x + t * d, gamma, moments + 3 * t, gy + t * d);
+            means[2 * t] = m.first;
+            means[2 * t + 1] = m.second;
+        },
+        [=](std::size_t t, std::size_t j) FAST {
+            const T r = moments[3 * t + 2], g = gy[t * d + j];
+            const T n = r * ((x[t * d + j] - moments[3 * t]) - moments[3 * t + 1]);
+            gx[t * d + j] = r * ((gamma[j] * g - means[2 * t]) - n * means[2 * t + 1]);
+            return Pair<T>{g * n, g};
+        });
 }
 
 }  // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(layer_norm_forward)
 CHALKGRAD_KERNEL(layer_norm_gx)
-CHALKGRAD_KERNEL(layer_norm_ggamma)
-CHALKGRAD_KERNEL(layer_norm_gbeta)
+CHALKGRAD_KERNEL(layer_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
@@ -96,18 +109,15 @@ struct LayerNorm {
     void vjp(Ins<T> in, In<T>, In<T> gy, const T* moments, Outs<T> gx) const {
         const In<T> x = in[0];
         const std::size_t rows = x.rows(), d = x.last();
-        if (gx[0]) {
-            const FullRow<T> gamma(in[1], d, 1);
+        const FullRow<T> gamma(in[1], d, 1);
+        if (!gx[1] && !gx[2]) {
             kernel::layer_norm_gx<T>(rows, d, x.data, gamma.data(), moments, gy.data, gx[0].data);
+            return;
         }
-        if (gx[1]) {
-            RowGradient<T> ggamma(gx[1], d);
-            kernel::layer_norm_ggamma<T>(rows, d, x.data, moments, gy.data, ggamma.data());
-        }
-        if (gx[2]) {
-            RowGradient<T> gbeta(gx[2], d);
-            kernel::layer_norm_gbeta<T>(rows, d, gy.data, gbeta.data());
-        }
+        Scratch<T> means(2 * rows), unwanted(gx[0] ? 0 : x.size());
+        RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
+        kernel::layer_norm_gradients<T>(rows, d, x.data, gamma.data(), moments, gy.data, means.data(),
+                                        gx[0] ? gx[0].data : unwanted.data(), ggamma.data(), gbeta.data());
     }
 };
 

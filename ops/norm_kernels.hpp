@@ -38,16 +38,46 @@ FAST inline T root_mean_square(std::size_t d, T n, T eps, T root_eps, F f) {
     return trusted(mean_square) ? sqrt(mean_square) : scaled_root<T>(d, n, root_eps, f);
 }
 
-/// g[j] = Σ term(t, j) over t < rows, in four rows for each pass over g.
-template <class T, class F>
-FAST inline void column_sums(std::size_t rows, std::size_t d, T* g, F term) {
+/// g[j] = Σ term(t, j) over t < rows, in four rows for each pass over g. row(t) comes before the terms of its row, which may
+/// also write what belongs to (t, j): so a gradient of x and those of the gain are made while the row is in the cache.
+template <class T, class R, class F>
+FAST inline void column_sums(std::size_t rows, std::size_t d, T* g, R row, F term) {
     each<T>(d, [=](std::size_t j) FAST { g[j] = 0; });
     std::size_t t = 0;
-    for (; t + 4 <= rows; t += 4)
+    for (; t + 4 <= rows; t += 4) {
+        for (std::size_t k = t; k < t + 4; ++k) row(k);
         each<T>(d, [=](std::size_t j) FAST {
-            g[j] += (term(t, j) + term(t + 1, j)) + (term(t + 2, j) + term(t + 3, j));
+            const T a = term(t, j), b = term(t + 1, j), c = term(t + 2, j), e = term(t + 3, j);
+            g[j] += (a + b) + (c + e);
         });
-    for (; t < rows; ++t) each<T>(d, [=](std::size_t j) FAST { g[j] += term(t, j); });
+    }
+    for (; t < rows; ++t) {
+        row(t);
+        each<T>(d, [=](std::size_t j) FAST { g[j] += term(t, j); });
+    }
+}
+
+/// Two of them: term returns Pair<T>{term of g, term of h}.
+template <class T, class R, class F>
+FAST inline void column_sums2(std::size_t rows, std::size_t d, T* g, T* h, R row, F term) {
+    each<T>(d, [=](std::size_t j) FAST { g[j] = h[j] = 0; });
+    std::size_t t = 0;
+    for (; t + 4 <= rows; t += 4) {
+        for (std::size_t k = t; k < t + 4; ++k) row(k);
+        each<T>(d, [=](std::size_t j) FAST {
+            const Pair<T> a = term(t, j), b = term(t + 1, j), c = term(t + 2, j), e = term(t + 3, j);
+            g[j] += (a.first + b.first) + (c.first + e.first);
+            h[j] += (a.second + b.second) + (c.second + e.second);
+        });
+    }
+    for (; t < rows; ++t) {
+        row(t);
+        each<T>(d, [=](std::size_t j) FAST {
+            const Pair<T> a = term(t, j);
+            g[j] += a.first;
+            h[j] += a.second;
+        });
+    }
 }
 
 }  // namespace chalkgrad::CHALKGRAD_ISA

@@ -12,27 +12,40 @@ void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const 
     }
 }
 
+// ⟨n h⟩ of one row, h = γ ȳ.
+template <class T>
+FAST inline T mean_along(std::size_t d, const T* x, const T* gamma, T r, const T* gy) {
+    return sum<T>(d, [=](std::size_t j) FAST { return gamma[j] * gy[j] * (r * x[j]); }) / T(d);
+}
+
 // Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩).
 template <class T>
 void rms_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx) {
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d) {
-        const T rt = r[t];
-        const T m = sum<T>(d, [=](std::size_t j) FAST { return gamma[j] * gy[j] * (rt * x[j]); }) / T(d);
+        const T rt = r[t], m = mean_along(d, x, gamma, rt, gy);
         each<T>(d, [=](std::size_t j) FAST { gx[j] = rt * (gamma[j] * gy[j] - (rt * x[j]) * m); });
     }
 }
 
-// γ̄ = Σ_rows ȳ n.
+// The same with γ̄ = Σ_rows ȳ n. `means` is working memory for the rows' ⟨n h⟩.
 template <class T>
-void rms_norm_ggamma(std::size_t rows, std::size_t d, const T* x, const T* r, const T* gy, T* ggamma) {
-    column_sums<T>(rows, d, ggamma, [=](std::size_t t, std::size_t j) FAST { return gy[t * d + j] * (r[t] * x[t * d + j]); });
+void rms_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* means, T* gx,
+                        T* ggamma) {
+    column_sums<T>(
+        rows, d, ggamma,
+        [=](std::size_t t) FAST { means[t] = mean_along(d, x + t * d, gamma, r[t], gy + t * d); },
+        [=](std::size_t t, std::size_t j) FAST {
+            const T n = r[t] * x[t * d + j], g = gy[t * d + j];
+            gx[t * d + j] = r[t] * (gamma[j] * g - n * means[t]);
+            return g * n;
+        });
 }
 
 }  // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(rms_norm_forward)
 CHALKGRAD_KERNEL(rms_norm_gx)
-CHALKGRAD_KERNEL(rms_norm_ggamma)
+CHALKGRAD_KERNEL(rms_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
@@ -78,11 +91,14 @@ struct RmsNorm {
     void vjp(Ins<T> in, In<T>, In<T> gy, const T* r, Outs<T> gx) const {
         const In<T> x = in[0];
         const FullRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
-        if (gx[0]) kernel::rms_norm_gx<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data);
-        if (gx[1]) {
-            RowGradient<T> ggamma(gx[1], x.last());
-            kernel::rms_norm_ggamma<T>(x.rows(), x.last(), x.data, r, gy.data, ggamma.data());
+        if (!gx[1]) {
+            kernel::rms_norm_gx<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data);
+            return;
         }
+        Scratch<T> means(x.rows()), unwanted(gx[0] ? 0 : x.size());
+        RowGradient<T> ggamma(gx[1], x.last());
+        kernel::rms_norm_gradients<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, means.data(),
+                                      gx[0] ? gx[0].data : unwanted.data(), ggamma.data());
     }
 };
 

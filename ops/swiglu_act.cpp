@@ -6,6 +6,15 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
+/// −|x|. Not by abs() for duals: it has slope 0 at 0, and the two sides of x = 0 would not join.
+template <class T>
+FAST inline T minus_abs(T x) {
+    if constexpr (requires { x.d; })
+        return x < 0 ? x : -x;
+    else
+        return -abs(x);
+}
+
 /// One element of it; a limit that is absent is +inf. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
 /// smaller, and 1 − p, the other one, loses no digit.
 template <class T>
@@ -13,10 +22,9 @@ struct Swiglu {
     T alpha, gate_limit, up_limit, shift;
 
     FAST T gate(T g) const { return g > gate_limit ? gate_limit : g; }
-    FAST T up(T u) const { return u > up_limit ? up_limit : u < -up_limit ? -up_limit : u; }
-    FAST T smaller_sigma(T g) const {
-        const T w = alpha * gate(g), e = exp(w < 0 ? w : -w);
-        return e / (1 + e);
+    FAST T up(T u) const {
+        const T v = u > up_limit ? up_limit : u;
+        return v < -up_limit ? -up_limit : v;
     }
     // z σ(αz). Where σ has underflowed it is −0: at z = −inf the product would be NaN.
     FAST static T phi(T z, T s) {
@@ -26,15 +34,15 @@ struct Swiglu {
     // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
     FAST static bool below(T x, T limit) { return x <= limit || limit == T(__builtin_inf()); }
 
-    FAST T y(T g, T u, T p) const {
-        const T z = gate(g);
-        return phi(z, alpha * z < 0 ? p : 1 - p) * (up(u) + shift);
+    FAST Pair<T> value_and_p(T g, T u) const {
+        const T z = gate(g), w = alpha * z, e = exp(minus_abs(w)), p = e / (1 + e), q = 1 - p;
+        return {phi(z, w < 0 ? p : q) * (up(u) + shift), p};
     }
 
     // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz); at z = inf, φt is inf·0 and tends to 0.
     // So ḡ = ȳ φ′ (u′ + shift), ū = ȳ φ, each 0 beyond its limits.
     FAST Pair<T> gradients(T g, T u, T p, T gy) const {
-        const T z = gate(g), q = 1 - p, s = alpha * z < 0 ? p : q, t = alpha * z < 0 ? q : p;
+        const T z = gate(g), w = alpha * z, q = 1 - p, s = w < 0 ? p : q, t = w < 0 ? q : p;
         // Computed before the conditions choose: a loop with branches is not vectorised.
         const T f = phi(z, s), bend = alpha * (f * t), slope = s + (t == 0 ? T(0) : bend);
         const T gg = gy * (up(u) + shift) * slope, gu = gy * f;
@@ -46,7 +54,11 @@ struct Swiglu {
 template <class T>
 void swiglu_act_forward(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* p, T* y) {
     const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
-    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(g[i], u[i], p[i] = act.smaller_sigma(g[i])); });
+    each<T>(n, [=](std::size_t i) FAST {
+        const Pair<T> both = act.value_and_p(g[i], u[i]);
+        y[i] = both.first;
+        p[i] = both.second;
+    });
 }
 template <class T>
 void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, const T* p,
@@ -62,7 +74,11 @@ void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T sh
 template <class T>
 void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T* y) {
     const Swiglu<T> act{alpha, limit, limit, 1};
-    each<T>(n, [=](std::size_t i) FAST { y[i] = act.y(x[2 * i], x[2 * i + 1], p[i] = act.smaller_sigma(x[2 * i])); });
+    each<T>(n, [=](std::size_t i) FAST {
+        const Pair<T> both = act.value_and_p(x[2 * i], x[2 * i + 1]);
+        y[i] = both.first;
+        p[i] = both.second;
+    });
 }
 template <class T>
 void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* x, const T* p, const T* gy, T* gx) {

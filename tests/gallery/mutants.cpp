@@ -307,7 +307,7 @@ const std::vector<Exhibit>& exhibits() {
         {"swiglu_act: clamp of u never closed", "swiglu_act", "up_clamp", "swiglu_act", "u", should_be_zero,
          only(1, derivative_of([](Vars x) { return swiglu_act(x[0], x[1], {-1.3, {}, {}, 0.0}); }))},
         {"gpt_oss_packed: halves for neighbours", "gpt_oss_packed", "rows", "gpt_oss_packed", "p", misplaced,
-         derivative_of([](Vars x) { return swiglu_act(slice(x[0], "[:, :4]"), slice(x[0], "[:, 4:]"), {1.702, 2.0, 2.0, 1.0}); })},
+         derivative_of([](Vars x) { return swiglu_act(slice(x[0], "[:, :9]"), slice(x[0], "[:, 9:]"), {1.702, 2.0, 2.0, 1.0}); })},
         {"gpt_oss_packed: +1 lost", "gpt_oss_packed", "inside", "gpt_oss_packed", "p", slopes,
          derivative_of([](Vars x) { return swiglu_act(slice(x[0], "[::2]"), slice(x[0], "[1::2]"), {1.702, 7.0, 7.0, 0.0}); })},
         {"reglu: never closed", "reglu", "", "reglu", "g", should_be_zero, slope(0, [](const Backward& c, std::size_t i) { return c.in[1][i]; })},

@@ -39,12 +39,14 @@ inline void survey_all(std::uint64_t first_seed, std::uint64_t seeds) {
     std::size_t all = 0, hinted = 0;
     for (const Exhibit& exhibit : exhibits())
         for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+            BOOST_TEST_CONTEXT(exhibit.name << ", seed " << seed) {
             const Finding finding = survey(exhibit, seed);
             BOOST_TEST(finding.caught, exhibit.name << ", seed " << seed << ": " << finding.report);
             BOOST_TEST(finding.blamed, exhibit.name << ", seed " << seed << ": " << finding.report);
             if (!finding.hinted) BOOST_TEST_MESSAGE("cause not found: " << exhibit.name << ", seed " << seed << ": " << finding.report);
             ++all;
             hinted += finding.hinted;
+            }
         }
     BOOST_TEST_MESSAGE(all << " faults, the cause of " << hinted << " found");
     BOOST_TEST(10 * hinted >= 8 * all);
