@@ -80,7 +80,8 @@ public:
         }
         struct stat old {};
         int error = write_all(file.fd, bytes);
-        if (error == 0 && ::stat(target_.c_str(), &old) == 0 && ::fchmod(file.fd, old.st_mode & 0777) != 0) error = errno;
+        if (error == 0 && ::stat(target_.c_str(), &old) == 0 && ::fchmod(file.fd, old.st_mode & 0777) != 0)
+            error = errno;
         if (const int closing = file.close(); error == 0) error = closing;
         if (error != 0) {
             remove();
@@ -121,7 +122,7 @@ public:
 
     void make(const fs::path& folder) {
         std::error_code error;
-        if (folder.empty() || fs::exists(folder, error)) return; // what is no folder is refused by the file in it
+        if (folder.empty() || fs::exists(folder, error)) return;  // what is no folder is refused by the file in it
         make(folder.parent_path());
         if (fs::create_directory(folder, error))
             made_.push_back(folder);
@@ -150,7 +151,7 @@ void write_stream(const fs::path& path, std::string_view bytes) {
         refuse("write_file", path, fmt::format("cannot be written ({})", reason(error)), "choose another file");
 }
 
-} // namespace
+}  // namespace
 
 std::string read_file(const fs::path& path) {
     const char* const way_out = "check the path and its permissions";
@@ -192,7 +193,8 @@ void check_output_folder(std::string_view function, const fs::path& folder) {
         nearest = nearest.parent_path();
     if (!fs::is_directory(nearest, error)) {
         const bool itself = fs::exists(folder, error);
-        refuse_folder(itself ? "is a file, not a folder" : fmt::format("cannot be made: '{}' is no folder", nearest.string()));
+        refuse_folder(itself ? "is a file, not a folder"
+                             : fmt::format("cannot be made: '{}' is no folder", nearest.string()));
     }
     if (::access(nearest.c_str(), W_OK | X_OK) != 0)
         refuse_folder(fmt::format("cannot be written: no permission in '{}'", nearest.string()));
@@ -221,4 +223,4 @@ void FileSet::publish() const {
 
 bool files_in_flight() noexcept { return in_flight.load() != 0; }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -28,8 +28,8 @@ public:
     void add(std::filesystem::path path, std::string bytes);
 
     /// Makes missing folders, writes every file to a temporary beside its target and only then renames them, in the
-    /// order of `add`. Throws Error as write_file does; then no temporary and no new folder is left, and unless a rename
-    /// itself failed no target has changed.
+    /// order of `add`. Throws Error as write_file does; then no temporary and no new folder is left, and unless a
+    /// rename itself failed no target has changed.
     void publish() const;
 
 private:
@@ -40,4 +40,4 @@ private:
 /// behind when it is interrupted asks this in its signal handler, and waits; async-signal-safe.
 bool files_in_flight() noexcept;
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

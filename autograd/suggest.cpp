@@ -20,19 +20,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
                 continue;
             }
             d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
         }
     return d[a.size()][b.size()];
 }
 
-} // namespace
+}  // namespace
 
 std::vector<std::string> close_names(std::string_view word, const std::vector<std::string>& names) {
     if (word.size() > 100) return {};
     std::vector<std::pair<std::size_t, std::string>> near;
     for (const std::string& name : names) {
         const std::size_t apart = distance(word, name);
-        const bool holds = word.size() >= 3 && (name.find(word) != std::string::npos || word.find(name) != std::string_view::npos);
+        const bool holds =
+            word.size() >= 3 && (name.find(word) != std::string::npos || word.find(name) != std::string_view::npos);
         if (apart <= 1 + std::min(word.size(), name.size()) / 4 || holds) near.emplace_back(apart, name);
     }
     std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -47,4 +49,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     return close.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(close, ", "));
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -14,4 +14,4 @@ std::vector<std::string> close_names(std::string_view word, const std::vector<st
 /// "; did you mean a, b?" or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

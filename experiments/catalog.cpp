@@ -15,4 +15,4 @@ const std::vector<Experiment>& experiments() {
     return all;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -14,27 +14,31 @@
 
 namespace chalkgrad {
 
-std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& catalogue, const std::vector<std::string>& names) {
+std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& catalogue,
+                                                 const std::vector<std::string>& names) {
     std::vector<const Experiment*> chosen;
     for (const std::string& name : names) {
-        const auto found = std::find_if(catalogue.begin(), catalogue.end(), [&](const Experiment& e) { return e.name == name; });
+        const auto found =
+            std::find_if(catalogue.begin(), catalogue.end(), [&](const Experiment& e) { return e.name == name; });
         if (found == catalogue.end()) {
             std::vector<std::string> known;
             for (const Experiment& experiment : catalogue) known.push_back(experiment.name);
-            throw Error(fmt::format("run: there is no experiment '{}'{}; 'chalkgrad list experiments' shows them all", name,
-                                    did_you_mean(name, known)));
+            throw Error(fmt::format("run: there is no experiment '{}'{}; 'chalkgrad list experiments' shows them all",
+                                    name, did_you_mean(name, known)));
         }
         if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
     }
     return chosen;
 }
 
-std::vector<const Experiment*> experiments_of_section(const std::vector<Experiment>& catalogue, std::string_view section) {
+std::vector<const Experiment*> experiments_of_section(const std::vector<Experiment>& catalogue,
+                                                      std::string_view section) {
     std::vector<const Experiment*> chosen;
     std::vector<std::string> known;
     for (const Experiment& experiment : catalogue) {
         const std::string& own = experiment.section;
-        if (own == section || (!section.empty() && own.starts_with(fmt::format("{}.", section)))) chosen.push_back(&experiment);
+        if (own == section || (!section.empty() && own.starts_with(fmt::format("{}.", section))))
+            chosen.push_back(&experiment);
         if (std::find(known.begin(), known.end(), own) == known.end()) known.push_back(own);
     }
     if (chosen.empty())
@@ -44,7 +48,8 @@ std::vector<const Experiment*> experiments_of_section(const std::vector<Experime
 }
 
 std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
-                                      const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start) {
+                                      const OutputFolder& folder,
+                                      const std::function<void(const Experiment&)>& on_start) {
     using clock = std::chrono::steady_clock;
     const bool writes = !folder.path.empty();
     if (writes) check_output_folder("run", folder.path);
@@ -52,7 +57,8 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
     FileSet files;
     for (const Experiment* const experiment : chosen) {
         if (on_start) on_start(*experiment);
-        Finished& result = finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value()), 0, {}});
+        Finished& result =
+            finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value()), 0, {}});
         const clock::time_point start = clock::now();
         experiment->run(result.report, options);
         result.seconds = std::chrono::duration<double>(clock::now() - start).count();
@@ -81,4 +87,4 @@ nlohmann::json to_json(const std::vector<Finished>& finished) {
     return {{"experiments", std::move(all)}};
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -22,9 +22,9 @@ struct ExperimentOptions {
 };
 
 struct Experiment {
-    std::string name;     ///< a word, also the head of its files' names
-    std::string section;  ///< of the course, "6"
-    std::string question; ///< one line
+    std::string name;      ///< a word, also the head of its files' names
+    std::string section;   ///< of the course, "6"
+    std::string question;  ///< one line
     std::function<void(Report&, const ExperimentOptions&)> run;
 };
 
@@ -37,28 +37,30 @@ std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& 
                                                  const std::vector<std::string>& names);
 
 /// Those of a course section; "6" takes in "6.2". Throws Error when there are none, with the sections that have some.
-std::vector<const Experiment*> experiments_of_section(const std::vector<Experiment>& catalogue, std::string_view section);
+std::vector<const Experiment*> experiments_of_section(const std::vector<Experiment>& catalogue,
+                                                      std::string_view section);
 
 struct Finished {
     Experiment experiment;
     Report report;
-    double seconds = 0;                       ///< of the run, without drawing
-    std::vector<std::filesystem::path> files; ///< as written
+    double seconds = 0;                        ///< of the run, without drawing
+    std::vector<std::filesystem::path> files;  ///< as written
 };
 
 /// Where a run's files go. An empty path: nothing is drawn or written.
 struct OutputFolder {
     std::filesystem::path path;
-    bool with_index = false; ///< also index.html, the report over all of them
+    bool with_index = false;  ///< also index.html, the report over all of them
 };
 
 /// Runs the experiments one after the other and writes all their files at the end: all of them or none, replacing those
 /// of an earlier run and leaving others alone. `on_start` hears of each experiment before it runs. Throws what an
 /// experiment throws, and Error when files cannot be written.
 std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
-                                      const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start = {});
+                                      const OutputFolder& folder,
+                                      const std::function<void(const Experiment&)>& on_start = {});
 
 /// {"experiments": [..]}, the document of `chalkgrad run --json`.
 nlohmann::json to_json(const std::vector<Finished>& finished);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

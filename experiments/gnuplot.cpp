@@ -56,7 +56,7 @@ bool is_whole(std::string_view picture, std::string_view format) {
     return picture.substr(picture.size() - tail).find(mark) != std::string_view::npos;
 }
 
-} // namespace
+}  // namespace
 
 std::string run_gnuplot(std::string_view script, std::string_view format) {
     const File input = temporary(), output = temporary(), errors = temporary();
@@ -75,9 +75,10 @@ std::string run_gnuplot(std::string_view script, std::string_view format) {
     const int failed = posix_spawnp(&child, program, &actions, nullptr, arguments, environment().data());
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0)
-        throw Error(fmt::format("plot: gnuplot cannot be started ({}); install Debian's gnuplot-nox (apt-get install "
-                                "gnuplot-nox)",
-                                std::generic_category().message(failed)));
+        throw Error(
+            fmt::format("plot: gnuplot cannot be started ({}); install Debian's gnuplot-nox (apt-get install "
+                        "gnuplot-nox)",
+                        std::generic_category().message(failed)));
 
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -88,4 +89,4 @@ std::string run_gnuplot(std::string_view script, std::string_view format) {
     return picture;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -11,4 +11,4 @@ namespace chalkgrad {
 /// picture is not a whole svg, pdf or png (`format`).
 std::string run_gnuplot(std::string_view script, std::string_view format);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -55,7 +55,7 @@ json json_numbers(const double* numbers, std::size_t n) {
     return list;
 }
 
-} // namespace
+}  // namespace
 
 json to_json(const Plot& plot) {
     json series = json::array();
@@ -64,19 +64,23 @@ json to_json(const Plot& plot) {
                           {"x", json_numbers(each.x.data(), each.x.size())},
                           {"y", json_numbers(each.y.data(), each.y.size())}});
     const auto axis = [](const Axis& of) { return json{{"label", of.label}, {"log", of.log}}; };
-    return {{"name", plot.name}, {"title", plot.title}, {"x", axis(plot.x)}, {"y", axis(plot.y)}, {"series", std::move(series)}};
+    return {{"name", plot.name},
+            {"title", plot.title},
+            {"x", axis(plot.x)},
+            {"y", axis(plot.y)},
+            {"series", std::move(series)}};
 }
 
 json to_json(const HeatMap& map) {
     json rows = json::array();
     for (std::size_t i = 0; i + map.columns <= map.values.size() && map.columns > 0; i += map.columns)
         rows.push_back(json_numbers(map.values.data() + i, map.columns));
-    return {{"name", map.name},       {"title", map.title},       {"x", map.x_label},
-            {"y", map.y_label},       {"value", map.value_label}, {"rows", std::move(rows)}};
+    return {{"name", map.name}, {"title", map.title},       {"x", map.x_label},
+            {"y", map.y_label}, {"value", map.value_label}, {"rows", std::move(rows)}};
 }
 
 std::string json_text(const json& document) {
     return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -32,4 +32,4 @@ nlohmann::json to_json(const HeatMap& map);
 /// Indented text that ends with a line feed; bytes that are no UTF-8 become U+FFFD. Keys keep alphabetic order.
 std::string json_text(const nlohmann::json& json);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

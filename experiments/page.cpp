@@ -53,23 +53,27 @@ std::string section(const Finished& finished) {
     std::string html = fmt::format("<section id=\"{0}\">\n<h2>{0} (§{1})</h2>\n<p>{2}</p>\n", report.experiment(),
                                    text(finished.experiment.section), text(finished.experiment.question));
     if (!report.numbers().empty()) {
-        html += "<table>\n<caption>Numbers</caption>\n" + header({"", "value", "expected", "tolerance", "source", "verdict"});
+        html += "<table>\n<caption>Numbers</caption>\n" +
+                header({"", "value", "expected", "tolerance", "source", "verdict"});
         for (const Report::Number& number : report.numbers()) {
             const char* const verdict = number.holds ? "pass" : "fail";
             html += row({cell(number.name), cell(number.value), cell(number.expected),
-                         cell(fmt::format("{:g} {}", number.tolerance.bound, number.tolerance.is_relative ? "relative" : "absolute")),
+                         cell(fmt::format("{:g} {}", number.tolerance.bound,
+                                          number.tolerance.is_relative ? "relative" : "absolute")),
                          cell(number.source), fmt::format("<td class=\"{0}\">{0}</td>", verdict)});
         }
         html += "</table>\n";
     }
     if (!report.measured().empty()) {
         html += "<table>\n<caption>Measured</caption>\n" + header({"", "value", "claim"});
-        for (const Report::Measured& each : report.measured()) html += row({cell(each.name), cell(each.value), cell(each.claim)});
+        for (const Report::Measured& each : report.measured())
+            html += row({cell(each.name), cell(each.value), cell(each.claim)});
         html += "</table>\n";
     }
     if (!report.not_reproduced().empty()) {
         html += "<table>\n<caption>Not reproduced</caption>\n" + header({"", "why"});
-        for (const Report::NotReproduced& each : report.not_reproduced()) html += row({cell(each.name), cell(each.why)});
+        for (const Report::NotReproduced& each : report.not_reproduced())
+            html += row({cell(each.name), cell(each.why)});
         html += "</table>\n";
     }
     for (const auto& file : finished.files)
@@ -80,7 +84,7 @@ std::string section(const Finished& finished) {
     return html + "</p>\n</section>\n";
 }
 
-} // namespace
+}  // namespace
 
 std::string report_page(const std::vector<Finished>& finished) {
     std::size_t numbers = 0, failed = 0;
@@ -93,8 +97,9 @@ std::string report_page(const std::vector<Finished>& finished) {
                             text(each.experiment.section), text(each.experiment.question));
         sections += section(each);
     }
-    return fmt::format("{}<p>Experiments: {}. Numbers checked: {}, of which {} failed.</p>\n<ul>\n{}</ul>\n{}</body>\n</html>\n",
-                       head, finished.size(), numbers, failed, list, sections);
+    return fmt::format(
+        "{}<p>Experiments: {}. Numbers checked: {}, of which {} failed.</p>\n<ul>\n{}</ul>\n{}</body>\n</html>\n", head,
+        finished.size(), numbers, failed, list, sections);
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -12,4 +12,4 @@ namespace chalkgrad {
 /// It needs no network and no script, and names the files relative to its own folder. Equal findings give equal bytes.
 std::string report_page(const std::vector<Finished>& finished);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -27,7 +27,7 @@ std::size_t utf8_length(std::string_view s) {
     return 0;
 }
 
-} // namespace
+}  // namespace
 
 void require_format(std::string_view function, std::string_view format, std::initializer_list<std::string_view> known) {
     if (std::find(known.begin(), known.end(), format) == known.end())
@@ -71,4 +71,4 @@ void remove_pdf_date(std::string& pdf) {
         if (at + mark.size() + day.size() <= pdf.size()) pdf.replace(at + mark.size(), day.size(), day);
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -14,7 +14,8 @@ inline constexpr std::string_view picture_fonts = "DejaVu Sans,Verdana,sans-seri
 /// Throws Error unless `format` is one of `known`; names them.
 void require_format(std::string_view function, std::string_view format, std::initializer_list<std::string_view> known);
 
-/// `text` as valid UTF-8 on one line: bytes that are none become U+FFFD, line breaks and other control characters a space.
+/// `text` as valid UTF-8 on one line: bytes that are none become U+FFFD, line breaks and other control characters a
+/// space.
 std::string one_line(std::string_view text);
 
 /// `text` escaped for XML content.
@@ -23,4 +24,4 @@ std::string xml_text(std::string_view text);
 /// Sets the creation date that cairo writes into a PDF to a fixed day, in place, so that two runs give equal bytes.
 void remove_pdf_date(std::string& pdf);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

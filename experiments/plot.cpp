@@ -17,8 +17,8 @@ namespace {
 // Okabe and Ito, "Color Universal Design" (2008), the darker ones first; yellow is left out, as it fades on white.
 constexpr std::array<const char*, 7> colours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                              "#000000", "#E69F00", "#56B4E9"};
-constexpr std::array<int, 7> markers{7, 9, 5, 13, 6, 8, 4};      // filled circle, triangle, square, ...; then open
-constexpr std::array<int, 5> dashes{1, 2, 4, 5, 3};              // solid first, dots last
+constexpr std::array<int, 7> markers{7, 9, 5, 13, 6, 8, 4};  // filled circle, triangle, square, ...; then open
+constexpr std::array<int, 5> dashes{1, 2, 4, 5, 3};          // solid first, dots last
 
 // Six points of cividis (Nuñez, Anderton, Renslow 2018): lightness grows all the way, for every kind of colour vision.
 constexpr const char* sequential =
@@ -37,11 +37,15 @@ std::string gnuplot_string(std::string_view text) {
 }
 
 std::string terminal(std::string_view format) {
-    if (format == "svg") return fmt::format("set terminal svg size 800,500 background 'white' font '{},14'\n", picture_font);
-    if (format == "pdf") return fmt::format("set terminal pdfcairo size 8in,5in linewidth 1.5 background 'white' font '{},13'\n", picture_font);
-    return fmt::format("set terminal pngcairo size 1600,1000 background 'white' font '{},14' fontscale 2 linewidth 2 "
-                       "pointscale 2\n",
-                       picture_font);
+    if (format == "svg")
+        return fmt::format("set terminal svg size 800,500 background 'white' font '{},14'\n", picture_font);
+    if (format == "pdf")
+        return fmt::format("set terminal pdfcairo size 8in,5in linewidth 1.5 background 'white' font '{},13'\n",
+                           picture_font);
+    return fmt::format(
+        "set terminal pngcairo size 1600,1000 background 'white' font '{},14' fontscale 2 linewidth 2 "
+        "pointscale 2\n",
+        picture_font);
 }
 
 /// Words of the title in lines that fit the picture's width.
@@ -64,13 +68,16 @@ std::string frame(std::string_view format, std::string_view title, std::string_v
     std::string script = terminal(format) + "set encoding utf8\n";
     const std::vector<std::string> title_lines = lines(title);
     for (std::size_t i = 0; i < title_lines.size(); ++i)
-        script += fmt::format("set label {} {} at screen 0.02, screen {:.3f} left noenhanced font '{}:Bold,16'\n", i + 1,
-                              gnuplot_string(title_lines[i]), 0.95 - 0.05 * static_cast<double>(i), picture_font);
-    return script + fmt::format("set tmargin at screen {:.3f}\n"
-                                "set xlabel {} noenhanced\n"
-                                "set ylabel {} noenhanced\n"
-                                "set tics nomirror out\n",
-                                0.95 - 0.05 * static_cast<double>(title_lines.size()), gnuplot_string(x_label), gnuplot_string(y_label));
+        script +=
+            fmt::format("set label {} {} at screen 0.02, screen {:.3f} left noenhanced font '{}:Bold,16'\n", i + 1,
+                        gnuplot_string(title_lines[i]), 0.95 - 0.05 * static_cast<double>(i), picture_font);
+    return script + fmt::format(
+                        "set tmargin at screen {:.3f}\n"
+                        "set xlabel {} noenhanced\n"
+                        "set ylabel {} noenhanced\n"
+                        "set tics nomirror out\n",
+                        0.95 - 0.05 * static_cast<double>(title_lines.size()), gnuplot_string(x_label),
+                        gnuplot_string(y_label));
 }
 
 /// gnuplot takes more than about 9e307 as undefined.
@@ -107,7 +114,7 @@ private:
 /// Whole steps, at most about ten of them.
 std::size_t tick_step(std::size_t n) {
     std::size_t step = 1;
-    for (std::size_t k = 0; n / step > 10; ++k) step = k % 3 == 1 ? step / 2 * 5 : step * 2; // 1, 2, 5, 10, 20, ...
+    for (std::size_t k = 0; n / step > 10; ++k) step = k % 3 == 1 ? step / 2 * 5 : step * 2;  // 1, 2, 5, 10, 20, ...
     return step;
 }
 
@@ -124,7 +131,7 @@ std::string finish(std::string picture, std::string_view format, std::string_vie
     return picture;
 }
 
-} // namespace
+}  // namespace
 
 std::string render(const Plot& plot, std::string_view format) {
     require_format("plot", format, {"svg", "pdf", "png"});
@@ -146,18 +153,20 @@ std::string render(const Plot& plot, std::string_view format) {
             y_range.add(series.y[k]);
         }
         data += "EOD\n";
-        if (!seen) continue; // gnuplot refuses a curve without a point
+        if (!seen) continue;  // gnuplot refuses a curve without a point
 
         draw += fmt::format("{} $d{} using 1:2 ", draw.empty() ? "plot" : ",", i);
         const char* const colour = colours[i % colours.size()];
         const int dash = dashes[i % dashes.size()], marker = markers[i % markers.size()];
         if (series.mark == Mark::points)
-            draw += fmt::format("with points linecolor '{}' pointtype {} pointsize {}", colour, marker, n > 300 ? 0.5 : 1.1);
+            draw += fmt::format("with points linecolor '{}' pointtype {} pointsize {}", colour, marker,
+                                n > 300 ? 0.5 : 1.1);
         else
             draw += fmt::format("with {} linecolor '{}' linewidth 2.5 dashtype {}",
                                 series.mark == Mark::line ? "lines" : "linespoints", colour, dash);
         if (series.mark == Mark::line_points)
-            draw += fmt::format(" pointtype {} pointsize 1.1 pointinterval {}", marker, std::max<std::size_t>(1, n / 12));
+            draw +=
+                fmt::format(" pointtype {} pointsize 1.1 pointinterval {}", marker, std::max<std::size_t>(1, n / 12));
         draw += " title " + gnuplot_string(series.name);
     }
     if (draw.empty())
@@ -175,8 +184,8 @@ std::string render(const Plot& plot, std::string_view format) {
 std::string render(const HeatMap& map, std::string_view format) {
     require_format("heat map", format, {"svg", "pdf", "png"});
     if (map.rows == 0 || map.columns == 0 || map.values.size() != map.rows * map.columns)
-        throw Error(fmt::format("heat map '{}': {} values for {} rows and {} columns; give rows × columns values", map.title,
-                                map.values.size(), map.rows, map.columns));
+        throw Error(fmt::format("heat map '{}': {} values for {} rows and {} columns; give rows × columns values",
+                                map.title, map.values.size(), map.rows, map.columns));
     double largest = 0;
     std::size_t finite = 0;
     std::string data = "$d << EOD\n";
@@ -191,17 +200,21 @@ std::string render(const HeatMap& map, std::string_view format) {
     if (finite == 0) throw Error(fmt::format("heat map '{}': nothing to draw: no value is finite", map.title));
 
     std::string script = frame(format, map.title, map.x_label, map.y_label);
-    script += fmt::format("set xrange [-0.5:{0}-0.5]\nset yrange [{1}-0.5:-0.5]\nset xtics 0,{2}\nset ytics 0,{3}\n"
-                          "set cblabel {4} noenhanced\nset cbtics format '%h'\n",
-                          map.columns, map.rows, tick_step(map.columns), tick_step(map.rows), gnuplot_string(map.value_label));
+    script += fmt::format(
+        "set xrange [-0.5:{0}-0.5]\nset yrange [{1}-0.5:-0.5]\nset xtics 0,{2}\nset ytics 0,{3}\n"
+        "set cblabel {4} noenhanced\nset cbtics format '%h'\n",
+        map.columns, map.rows, tick_step(map.columns), tick_step(map.rows), gnuplot_string(map.value_label));
     script += map.is_signed ? diverging : sequential;
-    if (map.is_signed) script += fmt::format("set cbrange [{0:.17g}:{1:.17g}]\n", largest > 0 ? -largest : -1, largest > 0 ? largest : 1);
-    if (finite < map.values.size()) // a cell without a number is hatched
-        script += "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor '#606060' fillstyle pattern 4 "
-                  "noborder\n";
+    if (map.is_signed)
+        script +=
+            fmt::format("set cbrange [{0:.17g}:{1:.17g}]\n", largest > 0 ? -largest : -1, largest > 0 ? largest : 1);
+    if (finite < map.values.size())  // a cell without a number is hatched
+        script +=
+            "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor '#606060' fillstyle pattern 4 "
+            "noborder\n";
     script += data + fmt::format("plot $d matrix with image {} notitle\n", format == "svg" ? "pixels" : "");
     std::string picture = finish(run_gnuplot(script, format), format, map.title);
-    if (format == "svg") // no light seams between the cells
+    if (format == "svg")  // no light seams between the cells
         if (const std::size_t at = picture.find("<svg "); at != std::string::npos)
             picture.insert(at + 5, "shape-rendering=\"crispEdges\" ");
     return picture;
@@ -222,4 +235,4 @@ Table to_table(const HeatMap& map) {
     return table;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

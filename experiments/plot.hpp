@@ -10,7 +10,7 @@
 namespace chalkgrad {
 
 struct Axis {
-    std::string label; ///< with its unit, e.g. "residual step" or "time (ms)"
+    std::string label;  ///< with its unit, e.g. "residual step" or "time (ms)"
     bool log = false;
 };
 
@@ -52,4 +52,4 @@ std::string render(const HeatMap& map, std::string_view format);
 Table to_table(const Plot& plot);
 Table to_table(const HeatMap& map);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -69,7 +69,7 @@ IDTYPE unnamed;
 long map_id(void* state, int kind, char* name, IDTYPE* id, int create) {
     if (name != nullptr) return AgIdDisc.map(state, kind, name, id, create);
     *id = unnamed;
-    unnamed += 2; // odd, as addresses of names are even
+    unnamed += 2;  // odd, as addresses of names are even
     return 1;
 }
 
@@ -103,18 +103,18 @@ void set_default(Agraph_t* graph, int kind, const char* name, std::string_view v
 
 /// cairo draws at most 32767 pixels a side and says so on standard error: refuse first.
 void check_pixels(GVC_t* context, Agraph_t* graph) {
-    gvRender(context, graph, "dot", nullptr); // writes the layout into attributes: bb = x0,y0,x1,y1 in points
+    gvRender(context, graph, "dot", nullptr);  // writes the layout into attributes: bb = x0,y0,x1,y1 in points
     const char* const box = agget(graph, const_cast<char*>("bb"));
     const char* const dpi = agget(graph, const_cast<char*>("dpi"));
     double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
     if (box == nullptr || std::sscanf(box, "%lf,%lf,%lf,%lf", &x0, &y0, &x1, &y1) != 4) return;
     const double pixels = std::max(x1 - x0, y1 - y0) / 72 * (dpi == nullptr ? 96 : std::atof(dpi));
     if (pixels > 32000)
-        throw Error(fmt::format("render_dot: the graph would be {:.0f} pixels across, a png holds 32000; use svg or pdf",
-                                pixels));
+        throw Error(fmt::format(
+            "render_dot: the graph would be {:.0f} pixels across, a png holds 32000; use svg or pdf", pixels));
 }
 
-} // namespace
+}  // namespace
 
 std::string render_dot(std::string_view dot, std::string_view format) {
     require_format("render_dot", format, {"svg", "pdf", "png", "plain", "json", "dot"});
@@ -124,7 +124,7 @@ std::string render_dot(std::string_view dot, std::string_view format) {
 
     const std::scoped_lock lock(graphviz);
     const Listening listening;
-    static GVC_t* const context = gvContext(); // lives as long as the program: it owns the loaded plugins
+    static GVC_t* const context = gvContext();  // lives as long as the program: it owns the loaded plugins
 
     const Graph graph = parse(dot);
     if (graph == nullptr) refuse(format, "the DOT text was not understood");
@@ -153,4 +153,4 @@ std::string render_dot(std::string_view dot, std::string_view format) {
     return picture;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -13,4 +13,4 @@ namespace chalkgrad {
 /// plugin that writes the format is not installed. May be called from several threads; they take turns.
 std::string render_dot(std::string_view dot, std::string_view format);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

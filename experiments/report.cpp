@@ -23,12 +23,14 @@ bool within(double value, double expected, Tolerance tolerance) {
 
 bool is_file_name(std::string_view name) {
     const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+               c == '.';
     };
-    return !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), fits);
+    return !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' &&
+           std::all_of(name.begin(), name.end(), fits);
 }
 
-} // namespace
+}  // namespace
 
 Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(experiment)), own_seed_(own_seed) {
     if (!is_file_name(experiment_))
@@ -37,9 +39,11 @@ Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(ex
 
 void Report::claim_name(const std::string& name) {
     if (!is_file_name(name))
-        throw Error(fmt::format("{}: '{}' cannot name a file; use letters, digits, '_', '-' and '.'", experiment_, name));
+        throw Error(
+            fmt::format("{}: '{}' cannot name a file; use letters, digits, '_', '-' and '.'", experiment_, name));
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
-        throw Error(fmt::format("{}: two findings are named '{}'; their files need different names", experiment_, name));
+        throw Error(
+            fmt::format("{}: two findings are named '{}'; their files need different names", experiment_, name));
     names_.push_back(name);
 }
 
@@ -97,7 +101,8 @@ json Report::to_json() const {
                            {"verdict", number.holds ? "pass" : "fail"}});
     for (const Measured& each : measured_)
         measured.push_back({{"name", each.name}, {"value", json_number(each.value)}, {"claim", each.claim}});
-    for (const NotReproduced& each : not_reproduced_) not_reproduced.push_back({{"name", each.name}, {"why", each.why}});
+    for (const NotReproduced& each : not_reproduced_)
+        not_reproduced.push_back({{"name", each.name}, {"why", each.why}});
     return {{"name", experiment_},
             {"numbers", std::move(numbers)},
             {"measured", std::move(measured)},
@@ -107,7 +112,8 @@ json Report::to_json() const {
 std::vector<Report::File> Report::files() const {
     std::vector<File> files;
     const auto add = [&](const std::string& name, std::string_view extension, std::string bytes) {
-        files.push_back({fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), std::move(bytes)});
+        files.push_back(
+            {fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), std::move(bytes)});
     };
     const auto add_picture = [&](const auto& picture) {
         add(picture.name, "csv", to_csv(to_table(picture)));
@@ -120,7 +126,8 @@ std::vector<Report::File> Report::files() const {
         numbers.rows.push_back({number.name, number.value, number.expected, number.tolerance.bound,
                                 number.tolerance.is_relative ? "relative" : "absolute", number.source,
                                 number.holds ? "pass" : "fail"});
-    for (const Measured& each : measured_) numbers.rows.push_back({each.name, each.value, "", "", "", each.claim, "measured"});
+    for (const Measured& each : measured_)
+        numbers.rows.push_back({each.name, each.value, "", "", "", each.claim, "measured"});
     for (const NotReproduced& each : not_reproduced_)
         numbers.rows.push_back({each.name, "", "", "", "", each.why, "not reproduced"});
     add("", "json", json_text(to_json()));
@@ -139,4 +146,4 @@ std::vector<Report::File> Report::files() const {
     return files;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -76,9 +76,9 @@ public:
     /// {"name", "numbers", "measured", "not_reproduced"} as `chalkgrad run --json` prints them.
     nlohmann::json to_json() const;
 
-    /// Every file of the report, drawn now: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for each table .csv and
-    /// .json; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot, .svg, .pdf and .png, all
-    /// named EXPERIMENT-NAME. Equal findings give equal bytes. Throws Error when a picture cannot be drawn.
+    /// Every file of the report, drawn now: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for each table .csv
+    /// and .json; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot, .svg, .pdf and
+    /// .png, all named EXPERIMENT-NAME. Equal findings give equal bytes. Throws Error when a picture cannot be drawn.
     std::vector<File> files() const;
 
 private:
@@ -100,4 +100,4 @@ private:
     std::vector<std::string> names_;
 };
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

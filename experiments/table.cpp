@@ -20,7 +20,7 @@ std::string field(const std::string& text) {
 std::string field(double number) { return fmt::format("{:.17g}", number); }
 std::string field(std::int64_t number) { return fmt::format("{}", number); }
 
-} // namespace
+}  // namespace
 
 std::string to_csv(const Table& table) {
     std::string csv;
@@ -28,9 +28,10 @@ std::string to_csv(const Table& table) {
     csv += '\n';
     for (const std::vector<Cell>& row : table.rows) {
         if (row.size() != table.columns.size())
-            throw Error(fmt::format("to_csv: table '{}' has a row of {} cells under {} columns; give each row one cell a "
-                                    "column",
-                                    table.name, row.size(), table.columns.size()));
+            throw Error(
+                fmt::format("to_csv: table '{}' has a row of {} cells under {} columns; give each row one cell a "
+                            "column",
+                            table.name, row.size(), table.columns.size()));
         for (std::size_t i = 0; i < row.size(); ++i)
             csv += (i == 0 ? "" : ",") + std::visit([](const auto& value) { return field(value); }, row[i].value());
         csv += '\n';
@@ -38,4 +39,4 @@ std::string to_csv(const Table& table) {
     return csv;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

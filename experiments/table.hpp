@@ -15,8 +15,7 @@ namespace chalkgrad {
 class Cell {
 public:
     template <class T>
-        requires std::is_arithmetic_v<T>
-    Cell(T number) { // NOLINT: a table is written as a list of plain values
+    requires std::is_arithmetic_v<T> Cell(T number) {  // NOLINT: a table is written as a list of plain values
         if constexpr (std::integral<T>)
             value_ = static_cast<std::int64_t>(number);
         else
@@ -43,4 +42,4 @@ struct Table {
 /// Throws Error when a row's length is not that of `columns`.
 std::string to_csv(const Table& table);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

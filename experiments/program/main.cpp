@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 using namespace chalkgrad;
 
@@ -77,50 +77,60 @@ void add_run(CLI::App& app, Call& call) {
     command->add_option("EXPERIMENT", options->names, "Names of experiments ('chalkgrad list experiments' shows them)");
     command->add_option("--section", options->section, "Those of one section of the course")->type_name("N");
     command->add_flag("--all", options->all, "Every experiment");
-    command->add_option("--out", options->out, "Folder for the files; its other files are left alone")->type_name("DIR");
-    add_seed(command, options->seed, "Draw from this seed; numbers that depend on the reference seed are then not judged");
+    command->add_option("--out", options->out, "Folder for the files; its other files are left alone")
+        ->type_name("DIR");
+    add_seed(command, options->seed,
+             "Draw from this seed; numbers that depend on the reference seed are then not judged");
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
 void add_rng(CLI::App& app, Call& call) {
-    const auto [command, options] =
-        add_command<RngOptions>(app, call, "rng", "Draw from the stream of NumPy's default_rng and write a .npy file", run_rng,
-                                "  chalkgrad rng --seed 5 standard_normal --shape 3,5 --out x.npy\n"
-                                "  chalkgrad rng --seed 8 uniform --low -4 --high 4 --shape 3,8 --out u.npy\n"
-                                "  chalkgrad rng --seed-words 1,2,3 integers --low 0 --high 10 --shape 100 --out k.npy");
+    const auto [command, options] = add_command<RngOptions>(
+        app, call, "rng", "Draw from the stream of NumPy's default_rng and write a .npy file", run_rng,
+        "  chalkgrad rng --seed 5 standard_normal --shape 3,5 --out x.npy\n"
+        "  chalkgrad rng --seed 8 uniform --low -4 --high 4 --shape 3,8 --out u.npy\n"
+        "  chalkgrad rng --seed-words 1,2,3 integers --low 0 --high 10 --shape 100 --out k.npy");
     command->add_option("KIND", options->kind, "standard_normal, normal, uniform, random, integers or raw")->required();
-    command->add_option("PARAMETER", options->parameters, "In NumPy's order: normal loc scale, uniform low high, integers low high");
+    command->add_option("PARAMETER", options->parameters,
+                        "In NumPy's order: normal loc scale, uniform low high, integers low high");
     command->add_option("--seed", options->seed, "As in default_rng(N), of any size")->type_name("N");
-    command->add_option("--seed-words", options->seed_words, "As in default_rng([A, B, ...])")->type_name("A,B,...")
-        ->delimiter(',')->allow_extra_args(false);
+    command->add_option("--seed-words", options->seed_words, "As in default_rng([A, B, ...])")
+        ->type_name("A,B,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     command->add_option("--loc", options->loc, "normal: the mean, 0")->type_name("X");
     command->add_option("--scale", options->scale, "normal: the standard deviation, 1")->type_name("X");
     command->add_option("--low", options->low, "uniform, integers: the lower bound, 0")->type_name("X");
-    command->add_option("--high", options->high, "uniform, integers: the upper bound, itself not drawn")->type_name("X");
+    command->add_option("--high", options->high, "uniform, integers: the upper bound, itself not drawn")
+        ->type_name("X");
     command->add_flag("--endpoint", options->endpoint, "integers: the upper bound may be drawn");
-    command->add_option("--shape", options->shape, "The array's shape; without it one number, a 0-d file")->type_name("N,...");
+    command->add_option("--shape", options->shape, "The array's shape; without it one number, a 0-d file")
+        ->type_name("N,...");
     command->add_option("--dtype", options->dtype, "NumPy's name of the element type")->type_name("TYPE");
     command->add_option("--out", options->out, "The file to write")->type_name("FILE.npy")->required();
 }
 
 void add_list(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks", run_list,
-                                                             "  chalkgrad list ops\n"
-                                                             "  chalkgrad list experiments --json");
+    const auto [command, options] =
+        add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks", run_list,
+                                 "  chalkgrad list ops\n"
+                                 "  chalkgrad list experiments --json");
     command->add_option("WHAT", options->what, "ops, experiments or blocks")->required();
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
 void add_gradcheck(CLI::App& app, Call& call) {
     const auto [command, options] = add_command<GradcheckCommand>(
-        app, call, "gradcheck", "Check hand-derived backwards against differences, dual numbers and the transpose identity", run_gradcheck,
+        app, call, "gradcheck",
+        "Check hand-derived backwards against differences, dual numbers and the transpose identity", run_gradcheck,
         "  chalkgrad gradcheck rms_norm layer_norm\n"
         "  chalkgrad gradcheck --all --seed 3 --json\n"
         "Exit status: 0 when every sample passes, 1 when one fails or is inconclusive, 2 when the call is wrong.");
     command->add_option("OP", options->ops, "Names of ops ('chalkgrad list ops' shows them)");
     command->add_flag("--all", options->all, "Every op");
     add_seed(command, options->seed, "Seed of the samples and of the random directions, 0");
-    command->add_option("--tolerance", options->tolerance, "Largest relative error of a Jacobian block, 1e-9")->type_name("X");
+    command->add_option("--tolerance", options->tolerance, "Largest relative error of a Jacobian block, 1e-9")
+        ->type_name("X");
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
@@ -135,7 +145,8 @@ void add_eval(CLI::App& app, Call& call) {
         app, call, "eval", "Run one op on .npy files, forward and backward", run_eval,
         "  chalkgrad eval rms_norm --in x=x.npy --in gamma=g.npy --attr eps=1e-5 --out result\n"
         "  chalkgrad eval softmax --in x=x.npy --cotangent ct.npy --out result          also result/x.grad.npy\n"
-        "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out result\n"
+        "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out "
+        "result\n"
         "  chalkgrad eval sum --in x=x.npy --attr axes=[0,1] --attr keepdims=true --dtype bfloat16 --out result\n"
         "Files of bfloat16 hold uint16 bits; gradients of half and bfloat16 are written in float.\n"
         "Exit status: 0 when all comparisons hold, 1 when one fails, 2 when the call or a file is wrong.");
@@ -143,12 +154,15 @@ void add_eval(CLI::App& app, Call& call) {
     add_repeated(command, "--in", options->inputs, "An input, floating-point", "NAME=FILE.npy");
     add_repeated(command, "--const", options->constants, "A constant: a mask, token ids, a condition", "NAME=FILE.npy");
     add_repeated(command, "--attr", options->attributes, "An attribute: JSON, else a word", "KEY=VALUE");
-    command->add_option("--cotangent", options->cotangent, "Go backward from the output with this")->type_name("[NAME=]FILE.npy");
+    command->add_option("--cotangent", options->cotangent, "Go backward from the output with this")
+        ->type_name("[NAME=]FILE.npy");
     command->add_option("--dtype", options->dtype, "double, float, half or bfloat16")->type_name("TYPE");
     command->add_flag("--strict", options->strict, "Refuse inputs that are not finite, as the course's listings do");
-    add_repeated(command, "--compare", options->compared, "Compare the output or a gradient with this", "NAME[.grad]=FILE.npy");
+    add_repeated(command, "--compare", options->compared, "Compare the output or a gradient with this",
+                 "NAME[.grad]=FILE.npy");
     command->add_option("--out", options->out, "Folder for y.npy and INPUT.grad.npy; its other files are left alone")
-        ->type_name("DIR")->required();
+        ->type_name("DIR")
+        ->required();
 }
 
 void add_parity(CLI::App& app, Call& call) {
@@ -157,7 +171,9 @@ void add_parity(CLI::App& app, Call& call) {
         "  chalkgrad parity golden/manifest.json\n"
         "  chalkgrad parity golden/manifest.json --op rms_norm --json\n"
         "Exit status: 0 when no case fails, 1 when one does, 2 when the manifest or a file is wrong.");
-    command->add_option("MANIFEST", options->manifest, "A manifest of format golden-1")->type_name("MANIFEST.json")->required();
+    command->add_option("MANIFEST", options->manifest, "A manifest of format golden-1")
+        ->type_name("MANIFEST.json")
+        ->required();
     command->add_option("--op", options->op, "Only the cases of this op")->type_name("OP");
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
@@ -169,8 +185,10 @@ void add_graph(CLI::App& app, Call& call) {
         "  chalkgrad graph peri --format svg -o peri.svg\n"
         "  chalkgrad graph post --format json");
     command->add_option("BLOCK", options->block, "A placement ('chalkgrad list blocks' shows them)")->required();
-    command->add_option("--format", options->format, "dot, svg, pdf, png or json; by the file's ending, else dot")->type_name("FORMAT");
-    command->add_option("-o,--output", options->output, "The file to write; standard output without it")->type_name("FILE");
+    command->add_option("--format", options->format, "dot, svg, pdf, png or json; by the file's ending, else dot")
+        ->type_name("FORMAT");
+    command->add_option("-o,--output", options->output, "The file to write; standard output without it")
+        ->type_name("FILE");
 }
 
 // ---- the way out
@@ -197,15 +215,18 @@ int refuse(std::string_view message) {
 void check_command(const CLI::App& app, int argc, char** argv) {
     std::vector<std::string> names;
     for (const CLI::App* const command : app.get_subcommands({})) names.push_back(command->get_name());
-    if (argc < 2) throw Error(fmt::format("give a command: {}; 'chalkgrad --help' says what they do", fmt::join(names, ", ")));
+    if (argc < 2)
+        throw Error(fmt::format("give a command: {}; 'chalkgrad --help' says what they do", fmt::join(names, ", ")));
     const std::string word = argv[1];
     for (const char* const option : {"-h", "--help", "--version"}) names.emplace_back(option);
     if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    throw Error(fmt::format("there is no command '{}'{}; 'chalkgrad --help' shows them all", word, did_you_mean(word, names)));
+    throw Error(
+        fmt::format("there is no command '{}'{}; 'chalkgrad --help' shows them all", word, did_you_mean(word, names)));
 }
 
 int run(int argc, char** argv) {
-    CLI::App app("Differentiation by hand on a tape: run the course's experiments, check derivatives, draw blocks", "chalkgrad");
+    CLI::App app("Differentiation by hand on a tape: run the course's experiments, check derivatives, draw blocks",
+                 "chalkgrad");
     app.set_version_flag("--version", "chalkgrad " CHALKGRAD_VERSION);
     app.require_subcommand(1);
     app.footer("'chalkgrad COMMAND --help' shows a command's options and examples.");
@@ -221,24 +242,26 @@ int run(int argc, char** argv) {
     check_command(app, argc, argv);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::Success& asked) { // --help, --version
+    } catch (const CLI::Success& asked) {  // --help, --version
         return app.exit(asked);
     } catch (const CLI::ParseError& wrong) {
         const auto given = app.get_subcommands();
-        throw Error(fmt::format("{}; see 'chalkgrad {}--help'", wrong.what(), given.empty() ? "" : given[0]->get_name() + " "));
+        throw Error(
+            fmt::format("{}; see 'chalkgrad {}--help'", wrong.what(), given.empty() ? "" : given[0]->get_name() + " "));
     }
     return call();
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN); // as nohup wants it
+        if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup wants it
     int status = 2;
     try {
         status = run(argc, argv);
-        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw Error("standard output cannot be written; is the disk full?");
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+            throw Error("standard output cannot be written; is the disk full?");
     } catch (const std::bad_alloc&) {
         status = refuse("out of memory; try a smaller input");
     } catch (const std::exception& error) {

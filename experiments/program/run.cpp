@@ -35,15 +35,17 @@ void print(const Finished& finished) {
     width = std::min<std::size_t>(width, 50);
     for (const Report::Number& number : report.numbers())
         fmt::print("  {}  {:{}}  {:<17.10g} expected {:.10g} within {:g}{} ({})\n",
-                   number.holds ? painted("pass", Colour::green, stdout) : painted("FAIL", Colour::red, stdout), number.name, width,
-                   number.value, number.expected, number.tolerance.bound, number.tolerance.is_relative ? " of it" : "", number.source);
+                   number.holds ? painted("pass", Colour::green, stdout) : painted("FAIL", Colour::red, stdout),
+                   number.name, width, number.value, number.expected, number.tolerance.bound,
+                   number.tolerance.is_relative ? " of it" : "", number.source);
     for (const Report::Measured& each : report.measured())
-        fmt::print("        {:{}}  {:<17.10g} {}\n", each.name, width, each.value, painted(each.claim, Colour::dim, stdout));
+        fmt::print("        {:{}}  {:<17.10g} {}\n", each.name, width, each.value,
+                   painted(each.claim, Colour::dim, stdout));
     for (const Report::NotReproduced& each : report.not_reproduced())
         fmt::print("        {} is not reproduced: {}\n", each.name, each.why);
 }
 
-} // namespace
+}  // namespace
 
 int run_experiments(const RunOptions& options) {
     if (options.out && options.out->empty()) throw Error("run: --out names no folder; give one, such as --out report");
@@ -54,11 +56,13 @@ int run_experiments(const RunOptions& options) {
     {
         Progress progress;
         std::size_t started = 0;
-        finished = run_experiments(experiments, ExperimentOptions{options.seed}, folder, [&](const Experiment& experiment) {
-            progress.say(fmt::format("{} of {}: {}", ++started, experiments.size(), experiment.name));
-        });
+        finished =
+            run_experiments(experiments, ExperimentOptions{options.seed}, folder, [&](const Experiment& experiment) {
+                progress.say(fmt::format("{} of {}: {}", ++started, experiments.size(), experiment.name));
+            });
     }
-    const bool holds = std::all_of(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); });
+    const bool holds =
+        std::all_of(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); });
     if (options.json) {
         fmt::print("{}", json_text(to_json(finished)));
         return holds ? 0 : 1;
@@ -69,11 +73,12 @@ int run_experiments(const RunOptions& options) {
         numbers += each.report.numbers().size();
         files += each.files.size();
     }
-    fmt::print("{} of {} experiments hold ({} numbers checked).\n",
-               std::count_if(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); }),
-               finished.size(), numbers);
+    fmt::print(
+        "{} of {} experiments hold ({} numbers checked).\n",
+        std::count_if(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); }),
+        finished.size(), numbers);
     if (options.out) fmt::print("{} files are in {}\n", files + (options.all ? 1 : 0), options.out->string());
     return holds ? 0 : 1;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

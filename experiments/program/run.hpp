@@ -11,11 +11,11 @@ namespace chalkgrad {
 
 /// The call as typed; run_experiments checks it.
 struct RunOptions {
-    std::vector<std::string> names;           ///< These, or
-    std::optional<std::string> section;       ///< those of one section, or
-    bool all = false;                         ///< every one, which also writes index.html into `out`.
-    std::optional<std::filesystem::path> out; ///< The folder for tables, plots and graphs; absent: none are made.
-    std::optional<std::uint64_t> seed;        ///< Instead of the seeds of the reference values.
+    std::vector<std::string> names;            ///< These, or
+    std::optional<std::string> section;        ///< those of one section, or
+    bool all = false;                          ///< every one, which also writes index.html into `out`.
+    std::optional<std::filesystem::path> out;  ///< The folder for tables, plots and graphs; absent: none are made.
+    std::optional<std::uint64_t> seed;         ///< Instead of the seeds of the reference values.
     bool json = false;
 };
 
@@ -23,4 +23,4 @@ struct RunOptions {
 /// Throws Error for a call that is wrong.
 int run_experiments(const RunOptions& options);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

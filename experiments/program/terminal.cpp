@@ -12,8 +12,8 @@ namespace chalkgrad {
 std::string painted(std::string_view text, Colour colour, std::FILE* stream) {
     const char* const no_colour = std::getenv("NO_COLOR");
     const char* const terminal = std::getenv("TERM");
-    const bool plain = isatty(fileno(stream)) == 0 || (no_colour != nullptr && *no_colour != '\0') || terminal == nullptr ||
-                       std::string_view(terminal) == "dumb";
+    const bool plain = isatty(fileno(stream)) == 0 || (no_colour != nullptr && *no_colour != '\0') ||
+                       terminal == nullptr || std::string_view(terminal) == "dumb";
     if (plain || colour == Colour::none) return std::string(text);
     const int code = colour == Colour::red ? 31 : colour == Colour::green ? 32 : 2;
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
@@ -42,7 +42,8 @@ void Progress::show() {
     const steady_clock::time_point start = steady_clock::now();
     std::unique_lock lock(mutex_);
     bool shown = false;
-    for (auto pause = milliseconds(2000); !changed_.wait_for(lock, pause, [this] { return done_; }); pause = milliseconds(500)) {
+    for (auto pause = milliseconds(2000); !changed_.wait_for(lock, pause, [this] { return done_; });
+         pause = milliseconds(500)) {
         const auto seconds = duration_cast<std::chrono::seconds>(steady_clock::now() - start).count();
         fmt::print(stderr, "\r\x1b[K{} ({} s)", what_, seconds);
         std::fflush(stderr);
@@ -51,4 +52,4 @@ void Progress::show() {
     if (shown) fmt::print(stderr, "\r\x1b[K");
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

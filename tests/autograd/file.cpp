@@ -28,7 +28,9 @@ struct Folder {
     }
     ~Folder() { fs::remove_all(path); }
     fs::path operator/(const char* name) const { return path / name; }
-    long entries() const { return std::distance(fs::recursive_directory_iterator(path), fs::recursive_directory_iterator()); }
+    long entries() const {
+        return std::distance(fs::recursive_directory_iterator(path), fs::recursive_directory_iterator());
+    }
 };
 
 /// The message of the Error that `call` throws.
@@ -60,7 +62,7 @@ struct FullDisk {
     }
 };
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(file)
 
@@ -106,7 +108,8 @@ BOOST_AUTO_TEST_CASE(a_name_may_be_as_long_as_the_system_allows) {
 BOOST_AUTO_TEST_CASE(refusals_name_the_path_and_leave_nothing) {
     const Folder folder;
     BOOST_TEST(contains(refusal([&] { write_file(folder.path, "x"); }), "is a folder"));
-    BOOST_TEST(contains(refusal([&] { write_file(folder / "none/f", "x"); }), "none/f' lies in a folder that does not exist"));
+    BOOST_TEST(
+        contains(refusal([&] { write_file(folder / "none/f", "x"); }), "none/f' lies in a folder that does not exist"));
     BOOST_TEST(contains(refusal([&] { write_file("", "x"); }), "is no file name"));
     BOOST_TEST(contains(refusal([&] { write_file(folder / "f/", "x"); }), "is no file name"));
     BOOST_TEST(contains(refusal([&] { write_file("/proc/f", "x"); }), "cannot be written"));

@@ -25,7 +25,11 @@ namespace {
 constexpr double NaN = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
 
 Plot example() {
-    return {"growth", "Growth", {"step"}, {"RMS", true}, {{"none", {0, 1, 2}, {1, 1e3, 1e6}}, {"pre", {0, 1, 2}, {1, 2, 3}}}};
+    return {"growth",
+            "Growth",
+            {"step"},
+            {"RMS", true},
+            {{"none", {0, 1, 2}, {1, 1e3, 1e6}}, {"pre", {0, 1, 2}, {1, 2, 3}}}};
 }
 
 HeatMap example_map() { return {"map", "Map", "column", "row", "value", 2, 3, {1, -2, 3, 4, 5, 6}, true}; }
@@ -50,13 +54,13 @@ struct Path {
     ~Path() { ::setenv("PATH", before.c_str(), 1); }
 };
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(plot)
 
 BOOST_AUTO_TEST_CASE(every_format_is_whole_and_repeats_to_the_byte) {
-    for (const auto& [format, start, end] :
-         {std::tuple("svg", "<?xml", "</svg>"), std::tuple("pdf", "%PDF-", "%%EOF"), std::tuple("png", "\x89PNG\r\n", "IEND")}) {
+    for (const auto& [format, start, end] : {std::tuple("svg", "<?xml", "</svg>"), std::tuple("pdf", "%PDF-", "%%EOF"),
+                                             std::tuple("png", "\x89PNG\r\n", "IEND")}) {
         const std::string curves = chalkgrad::render(example(), format), map = chalkgrad::render(example_map(), format);
         for (const std::string& picture : {curves, map}) {
             BOOST_TEST(picture.starts_with(start), format);
@@ -70,7 +74,8 @@ BOOST_AUTO_TEST_CASE(every_format_is_whole_and_repeats_to_the_byte) {
 
 BOOST_AUTO_TEST_CASE(labels_are_taken_literally) {
     const std::string hostile = "it's \"q\" {x} a_b^c @m `id` \\n $x %d #c γ <b> &amp;\nset output 'stolen'\xFF";
-    const std::string shown = "<text>it's \"q\" {x} a_b^c @m `id` \\n $x %d #c γ &lt;b> &amp;amp; set output 'stolen'\uFFFD</text>";
+    const std::string shown =
+        "<text>it's \"q\" {x} a_b^c @m `id` \\n $x %d #c γ &lt;b> &amp;amp; set output 'stolen'\uFFFD</text>";
     const auto count = [&](const std::string& svg) {
         std::size_t seen = 0;
         for (std::size_t at = svg.find(shown); at != std::string::npos; at = svg.find(shown, at + 1)) ++seen;
@@ -124,7 +129,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_drawn_is_a_gap_and_nothing_at_all_an_error) 
 
 BOOST_AUTO_TEST_CASE(extreme_values_still_give_a_picture) {
     for (const bool log : {false, true})
-        for (const std::vector<double>& y : {std::vector<double>{5}, {1e-307, 9e306}, {3, 3, 3}, {1e308, 1}, {1e-320, 1}, {7e5, 7.1e5}}) {
+        for (const std::vector<double>& y :
+             {std::vector<double>{5}, {1e-307, 9e306}, {3, 3, 3}, {1e308, 1}, {1e-320, 1}, {7e5, 7.1e5}}) {
             Plot plot = example();
             plot.y.log = log;
             plot.series = {{"s", std::vector<double>(y.size(), 1), y, Mark::points}};
@@ -158,8 +164,9 @@ BOOST_AUTO_TEST_CASE(an_absent_or_failing_gnuplot_is_one_clear_error) {
     // One that fails with a word, and one whose picture breaks off.
     const fs::path folder = fs::temp_directory_path() / fmt::format("chalkgrad-plot-{}", ::getpid());
     fs::create_directories(folder);
-    for (const auto& [script, said] : {std::pair("#!/bin/sh\necho 'no such\nterminal' >&2; echo '</svg>'; exit 3\n", "picture: no such terminal"),
-                                       std::pair("#!/bin/sh\necho '<svg><text>'\n", "no whole svg picture")}) {
+    for (const auto& [script, said] :
+         {std::pair("#!/bin/sh\necho 'no such\nterminal' >&2; echo '</svg>'; exit 3\n", "picture: no such terminal"),
+          std::pair("#!/bin/sh\necho '<svg><text>'\n", "no whole svg picture")}) {
         write_file(folder / "gnuplot", script);
         fs::permissions(folder / "gnuplot", fs::perms::owner_all);
         const Path fake((folder.string() + ":/bin:/usr/bin").c_str());
@@ -170,20 +177,27 @@ BOOST_AUTO_TEST_CASE(an_absent_or_failing_gnuplot_is_one_clear_error) {
 }
 
 BOOST_AUTO_TEST_CASE(a_table_is_quoted_csv_with_numbers_that_read_back) {
-    const Table table{"t", {"name", "x, y"}, {{"a \"b\"", 0.1}, {"two\nlines", 3}, {"nan", NaN}, {"", -inf}, {"big", std::uint64_t{1} << 40}}};
-    BOOST_TEST(to_csv(table) == "name,\"x, y\"\n\"a \"\"b\"\"\",0.10000000000000001\n\"two\nlines\",3\nnan,nan\n,-inf\nbig,1099511627776\n");
-    BOOST_TEST(to_json(table).dump() ==
-               R"({"columns":["name","x, y"],"name":"t","rows":[["a \"b\"",0.1],["two\nlines",3],["nan","nan"],["","-inf"],["big",1099511627776]]})");
+    const Table table{"t",
+                      {"name", "x, y"},
+                      {{"a \"b\"", 0.1}, {"two\nlines", 3}, {"nan", NaN}, {"", -inf}, {"big", std::uint64_t{1} << 40}}};
+    BOOST_TEST(
+        to_csv(table) ==
+        "name,\"x, y\"\n\"a \"\"b\"\"\",0.10000000000000001\n\"two\nlines\",3\nnan,nan\n,-inf\nbig,1099511627776\n");
+    BOOST_TEST(
+        to_json(table).dump() ==
+        R"({"columns":["name","x, y"],"name":"t","rows":[["a \"b\"",0.1],["two\nlines",3],["nan","nan"],["","-inf"],["big",1099511627776]]})");
     const Table ragged{"r", {"a", "b"}, {{1}}};
     BOOST_TEST(contains(refusal([&] { to_csv(ragged); }), "a row of 1 cells under 2 columns"));
 }
 
 BOOST_AUTO_TEST_CASE(the_numbers_of_a_picture_are_written_beside_it) {
-    BOOST_TEST(to_csv(to_table(example())) == "series,step,RMS\nnone,0,1\nnone,1,1000\nnone,2,1000000\npre,0,1\npre,1,2\npre,2,3\n");
+    BOOST_TEST(to_csv(to_table(example())) ==
+               "series,step,RMS\nnone,0,1\nnone,1,1000\nnone,2,1000000\npre,0,1\npre,1,2\npre,2,3\n");
     BOOST_TEST(to_csv(to_table(example_map())).starts_with("row,column,value\n0,0,1\n0,1,-2\n0,2,3\n1,0,4\n"));
     BOOST_TEST(to_json(example()).at("series").at(1).at("y").dump() == "[1.0,2.0,3.0]");
     BOOST_TEST(to_json(example_map()).at("rows").dump() == "[[1.0,-2.0,3.0],[4.0,5.0,6.0]]");
-    BOOST_TEST(json_text({{"bytes", "\xFF"}, {"x", json_number(NaN)}}) == "{\n  \"bytes\": \"\uFFFD\",\n  \"x\": \"nan\"\n}\n");
+    BOOST_TEST(json_text({{"bytes", "\xFF"}, {"x", json_number(NaN)}}) ==
+               "{\n  \"bytes\": \"\uFFFD\",\n  \"x\": \"nan\"\n}\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

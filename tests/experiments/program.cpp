@@ -13,10 +13,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
@@ -42,7 +42,7 @@ struct Folder {
 };
 
 struct Ended {
-    int status; ///< the exit status, or minus the signal
+    int status;  ///< the exit status, or minus the signal
     std::string out, err;
 };
 
@@ -94,7 +94,7 @@ void check_refused(const Words& words, const std::string& part) {
     }
 }
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(program)
 
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_run_prints_text_or_one_json_document) {
         BOOST_TEST(text.status == 0, text.out + text.err);
         BOOST_TEST(text.out.starts_with(experiment.name));
         BOOST_TEST(text.err.empty());
-        BOOST_TEST(!contains(text.out, "\x1b")); // no colour where no terminal is
+        BOOST_TEST(!contains(text.out, "\x1b"));  // no colour where no terminal is
 
         const Ended json = call({"run", experiment.name, "--json"});
         BOOST_TEST(json.status == 0);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_run_prints_text_or_one_json_document) {
         const nlohmann::json found = nlohmann::json::parse(json.out).at("experiments").at(0);
         for (const char* const key : {"name", "section", "seconds", "numbers", "measured", "not_reproduced", "files"})
             BOOST_TEST(found.contains(key), key);
-        break; // one is enough: each has a test of its own
+        break;  // one is enough: each has a test of its own
     }
 }
 
@@ -180,10 +180,12 @@ BOOST_AUTO_TEST_CASE(rng_writes_its_file) {
     const Ended drawn = call({"rng", "--seed", "5", "standard_normal", "--shape", "3,5", "--out", folder / "x.npy"});
     BOOST_TEST(drawn.status == 0, drawn.err);
     BOOST_TEST(read_file(folder / "x.npy").size() == 128 + 15 * 8);
-    const Ended uniform = call({"rng", "--seed", "8", "uniform", "--low", "-4", "--high", "4", "--shape", "3", "8", "--out", folder / "u.npy"});
+    const Ended uniform = call({"rng", "--seed", "8", "uniform", "--low", "-4", "--high", "4", "--shape", "3", "8",
+                                "--out", folder / "u.npy"});
     BOOST_TEST(uniform.status == 0, uniform.err);
     BOOST_TEST(read_file(folder / "u.npy").size() == 128 + 24 * 8);
-    const Ended normal = call({"rng", "--seed-words", "1,2,3", "normal", "-1", "0.5", "--shape", "2", "--out", folder / "n.npy"});
+    const Ended normal =
+        call({"rng", "--seed-words", "1,2,3", "normal", "-1", "0.5", "--shape", "2", "--out", folder / "n.npy"});
     BOOST_TEST(normal.status == 0, normal.err);
     check_refused({"rng", "--seed", "5", "random", "--out", folder / "none/x.npy"}, "none/x.npy");
     check_refused({"rng", "--seed", "5", "random", "--out", folder.path.string()}, "is a folder");

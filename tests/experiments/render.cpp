@@ -31,13 +31,13 @@ std::string refusal(const std::string& dot, const char* format = "svg") {
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(render)
 
 BOOST_AUTO_TEST_CASE(every_format_begins_as_it_should_and_repeats_to_the_byte) {
-    const std::pair<const char*, const char*> heads[] = {{"svg", "<?xml"}, {"pdf", "%PDF-"},       {"png", "\x89PNG\r\n"},
-                                                         {"plain", "graph "}, {"json", "{"}, {"dot", "digraph"}};
+    const std::pair<const char*, const char*> heads[] = {{"svg", "<?xml"},    {"pdf", "%PDF-"}, {"png", "\x89PNG\r\n"},
+                                                         {"plain", "graph "}, {"json", "{"},    {"dot", "digraph"}};
     for (const auto& [format, start] : heads) {
         const std::string picture = render_dot(graph, format);
         BOOST_TEST(picture.starts_with(start), format);
@@ -58,11 +58,13 @@ BOOST_AUTO_TEST_CASE(text_stays_text_in_a_font_that_is_there) {
     BOOST_TEST(contains(render_dot("digraph { node [fontname=\"Courier\"]; a }", "svg"), "Courier"));
 }
 
-BOOST_AUTO_TEST_CASE(hostile_labels_come_back_unchanged) { // G36
+BOOST_AUTO_TEST_CASE(hostile_labels_come_back_unchanged) {  // G36
     const std::string svg = render_dot(R"(digraph {
         n0 [label="w \"gate\""]; n1 [label="<lambda> &amp; y"]; n2 [label="a|b{c}"]; n3 [label="p:0"]; n4 [label="layers.0.w"];
-        n5 [label="γ⊙x + β"] })", "svg");
-    for (const char* const text : {">w &quot;gate&quot;<", ">&lt;lambda&gt; &amp; y<", ">a|b{c}<", ">p:0<", ">layers.0.w<", ">γ⊙x + β<"})
+        n5 [label="γ⊙x + β"] })",
+                                       "svg");
+    for (const char* const text :
+         {">w &quot;gate&quot;<", ">&lt;lambda&gt; &amp; y<", ">a|b{c}<", ">p:0<", ">layers.0.w<", ">γ⊙x + β<"})
         BOOST_TEST(contains(svg, text), text);
 }
 
@@ -75,7 +77,8 @@ BOOST_AUTO_TEST_CASE(what_graphviz_says_becomes_the_error) {
     BOOST_TEST(contains(refusal(""), "no graph"));
     BOOST_TEST(contains(refusal(std::string("digraph { a\0 }", 14)), "NUL"));
     BOOST_TEST(contains(refusal(graph, "gif"), "unknown format 'gif'; use one of svg, pdf, png, plain, json, dot"));
-    BOOST_TEST(contains(refusal("digraph { a [label=\"" + std::string(20'000, 'x') + "\"] }", "png"), "use svg or pdf"));
+    BOOST_TEST(
+        contains(refusal("digraph { a [label=\"" + std::string(20'000, 'x') + "\"] }", "png"), "use svg or pdf"));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_of_one_text_reaches_the_next) {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/file.hpp>
@@ -72,7 +72,9 @@ std::vector<Experiment> catalogue() {
                  report.graph("block", "digraph { x -> y }");
              }},
             {"cubes", "6", "Do cubes fail?",
-             [](Report& report, const ExperimentOptions&) { report.number("three", 3, 27, Tolerance::relative(1e-3), "course §6"); }},
+             [](Report& report, const ExperimentOptions&) {
+                 report.number("three", 3, 27, Tolerance::relative(1e-3), "course §6");
+             }},
             {"later", "11", "", [](Report&, const ExperimentOptions&) {}}};
 }
 
@@ -82,7 +84,7 @@ std::vector<std::string> names(const std::vector<const Experiment*>& chosen) {
     return list;
 }
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(report)
 
@@ -109,8 +111,9 @@ BOOST_AUTO_TEST_CASE(json_is_that_of_the_contract) {
     BOOST_TEST(squares.at("section") == "6.1");
     BOOST_TEST(squares.at("seconds").is_number());
     BOOST_TEST(squares.at("files").empty());
-    BOOST_TEST(squares.at("numbers").at(1).dump() ==
-               R"({"expected":4.0,"name":"two & two","source":"course §1","tolerance":1e-09,"tolerance_kind":"relative","value":4.0,"verdict":"pass"})");
+    BOOST_TEST(
+        squares.at("numbers").at(1).dump() ==
+        R"({"expected":4.0,"name":"two & two","source":"course §1","tolerance":1e-09,"tolerance_kind":"relative","value":4.0,"verdict":"pass"})");
     BOOST_TEST(squares.at("measured").dump() == R"([{"claim":"grows without bound","name":"ratio","value":"inf"}])");
     BOOST_TEST(squares.at("not_reproduced").dump() == R"([{"name":"BLEU","why":"needs training"}])");
     BOOST_TEST(json.at("experiments").at(1).at("numbers").at(0).at("verdict") == "fail");
@@ -137,16 +140,18 @@ BOOST_AUTO_TEST_CASE(files_appear_repeat_to_the_byte_and_leave_others_alone) {
     const auto content = folder.content();
 
     for (const char* const file :
-         {"squares.json", "squares.csv", "squares-values.csv", "squares-values.json", "squares-curve.csv", "squares-curve.json",
-          "squares-curve.svg", "squares-curve.pdf", "squares-curve.png", "squares-map.csv", "squares-map.json", "squares-map.svg",
-          "squares-map.pdf", "squares-map.png", "squares-block.dot", "squares-block.svg", "squares-block.pdf", "squares-block.png",
-          "cubes.json", "cubes.csv", "index.html"})
+         {"squares.json",       "squares.csv",       "squares-values.csv", "squares-values.json", "squares-curve.csv",
+          "squares-curve.json", "squares-curve.svg", "squares-curve.pdf",  "squares-curve.png",   "squares-map.csv",
+          "squares-map.json",   "squares-map.svg",   "squares-map.pdf",    "squares-map.png",     "squares-block.dot",
+          "squares-block.svg",  "squares-block.pdf", "squares-block.png",  "cubes.json",          "cubes.csv",
+          "index.html"})
         BOOST_TEST(content.count(fmt::format("new/report/{}", file)) == 1, file);
     BOOST_TEST(content.size() == 21 + 2);
     BOOST_TEST(content.at("mine.txt") == "mine");
     BOOST_TEST(content.at("new/report/notes.csv") == "mine too");
     BOOST_TEST(content.at("new/report/squares-values.csv") == "x,x²\n1,1\n2,4\n");
-    BOOST_TEST(contains(content.at("new/report/squares.csv"), "two & two,4,4,1.0000000000000001e-09,relative,course §1,pass\n"));
+    BOOST_TEST(contains(content.at("new/report/squares.csv"),
+                        "two & two,4,4,1.0000000000000001e-09,relative,course §1,pass\n"));
     BOOST_TEST(finished[0].files.size() == 18);
     BOOST_TEST((finished[0].files[0] == out.path / "squares.json"));
 
@@ -160,14 +165,18 @@ BOOST_AUTO_TEST_CASE(a_run_that_fails_leaves_nothing) {
     Experiment broken = all[0];
     broken.name = "broken";
     broken.run = [](Report& report, const ExperimentOptions&) { report.graph("g", "digraph {"); };
-    BOOST_TEST(contains(refusal([&] { run_experiments({&all[1], &broken}, {}, {folder.path / "new"}); }), "render_dot"));
+    BOOST_TEST(contains(refusal([&] {
+                            run_experiments({&all[1], &broken}, {}, {folder.path / "new"});
+                        }),
+                        "render_dot"));
     BOOST_TEST(!fs::exists(folder.path / "new"));
 
     write_file(folder.path / "file", "x");
     bool ran = false;
     broken.run = [&](Report&, const ExperimentOptions&) { ran = true; };
-    BOOST_TEST(contains(refusal([&] { run_experiments({&broken}, {}, {folder.path / "file"}); }), "is a file, not a folder"));
-    BOOST_TEST(!ran); // refused before the work
+    BOOST_TEST(
+        contains(refusal([&] { run_experiments({&broken}, {}, {folder.path / "file"}); }), "is a file, not a folder"));
+    BOOST_TEST(!ran);  // refused before the work
     BOOST_TEST(folder.content().size() == 1);
 }
 
@@ -187,8 +196,9 @@ BOOST_AUTO_TEST_CASE(experiments_are_chosen_by_name_or_section) {
     BOOST_TEST((names(experiments_of_section(all, "6")) == List{"squares", "cubes"}));
     BOOST_TEST((names(experiments_of_section(all, "6.1")) == List{"squares"}));
     BOOST_TEST((names(experiments_of_section(all, "11")) == List{"later"}));
-    BOOST_TEST(refusal([&] { experiments_named(all, {"square"}); }) ==
-               "run: there is no experiment 'square'; did you mean squares?; 'chalkgrad list experiments' shows them all");
+    BOOST_TEST(
+        refusal([&] { experiments_named(all, {"square"}); }) ==
+        "run: there is no experiment 'square'; did you mean squares?; 'chalkgrad list experiments' shows them all");
     BOOST_TEST(refusal([&] { experiments_of_section(all, "1"); }) ==
                "run: no experiment belongs to section '1'; those with some are 6.1, 6, 11");
 }
