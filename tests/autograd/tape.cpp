@@ -195,7 +195,9 @@ BOOST_AUTO_TEST_CASE(steady_loops_allocate_nothing) { // G25
         t.zero_grad();
         t.rewind(mark);
     }
+#if !defined(__SANITIZE_ADDRESS__) // which keeps freed memory for a while
     BOOST_TEST(resident() - before_rounds < (1 << 20));
+#endif
 
     // The tracked total instead of its value: visible in size().
     auto kept = t.constant(0.0);
