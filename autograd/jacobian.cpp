@@ -18,7 +18,7 @@ void require_variable(const char* what, const Var<double>& y, const Var<double>&
     if (x.state() != y.state()) throw Error(std::string(what) + ": x and y are on two tapes; record both on one");
     if (!(*x.state())[i].has(detail::Record::variable))
         throw Error(std::string(what) + ": " + x.state()->label(i) + " is no variable; make it with tape.variable()");
-    if (i >= x.state()->size() || x.line() > y.line())
+    if (x.line() > y.line())
         throw Error(std::string(what) + ": " + y.state()->label(static_cast<detail::Index>(y.line())) + " was recorded before x and cannot depend on it");
 }
 
