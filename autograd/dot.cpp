@@ -44,7 +44,7 @@ std::string label(const GraphNode& node) {
 void write_node(std::string& out, const GraphNode& node, const std::string& indent) {
     const Style s = style(node);
     const bool add = node.role == Role::add && node.op != "leaf";
-    out += fmt::format("{}n{} [id=\"n{}\", label=\"{}\", tooltip=\"{}\", shape={}, style=\"filled{}\", fillcolor=\"{}\", color=\"{}\"", indent, node.line,
+    out += fmt::format("{}n{} [id=\"line-{}\", label=\"{}\", tooltip=\"{}\", shape={}, style=\"filled{}\", fillcolor=\"{}\", color=\"{}\"", indent, node.line,
                        node.line, label(node), dot_text(node.name.empty() ? node.op : node.name, 2000), s.shape, add ? "" : ",rounded", s.fill, s.line);
     if (add) out += ", width=0.35, fixedsize=true, penwidth=1.6";
     if (node.on_stream) out += ", group=\"stream\"";
@@ -58,8 +58,8 @@ void write_scope(std::string& out, const Graph& graph, std::size_t scope, std::s
         if (node.scope == scope) write_node(out, node, indent);
     for (std::size_t child = 1; child < graph.scopes.size(); ++child) {
         if (graph.scopes[child].parent != scope || child == scope) continue;
-        out += fmt::format("{}subgraph cluster_{} {{\n{}  label=\"{}\";\n{}  tooltip=\"{}\";\n", indent, child, indent,
-                           dot_text(graph.scopes[child].name), indent, dot_text(graph.scopes[child].name, 2000));
+        out += fmt::format("{0}subgraph cluster_{1} {{\n{0}  id=\"scope-{1}\"; label=\"{2}\";\n{0}  tooltip=\"{3}\";\n", indent, child,
+                           dot_text(graph.scopes[child].name), dot_text(graph.scopes[child].name, 2000));
         write_scope(out, graph, child, depth + 1);
         out += indent + "}\n";
     }
@@ -108,9 +108,11 @@ std::string to_dot(const Graph& graph, const std::string& title) {
     std::string body;
     write_scope(body, graph, 0, 0);
     out += "  graph [style=\"rounded\", color=\"#BFBFBF\", fontcolor=\"#595959\"];\n" + body;
-    for (const GraphEdge& edge : graph.edges) {
+    for (std::size_t e = 0, operand = 0; e < graph.edges.size(); ++e) {
+        const GraphEdge& edge = graph.edges[e];
+        operand = e > 0 && graph.edges[e - 1].to == edge.to ? operand + 1 : 0;
         const GraphNode& from = graph.nodes[edge.from];
-        out += fmt::format("  n{} -> n{} [label=\"{}\"", edge.from, edge.to, to_string(from.shape));
+        out += fmt::format("  n{0} -> n{1} [id=\"edge-{0}-{1}-{2}\", label=\"{3}\"", edge.from, edge.to, operand, to_string(from.shape));
         if (edge.residual) out += ", penwidth=3.2, color=\"#000000\", weight=100, class=\"residual\"";
         out += "];\n";
     }
