@@ -114,6 +114,18 @@ Arguments<T>::Arguments(std::string op, Tape tape, std::vector<std::pair<std::st
     : op_(std::move(op)), tape_(std::move(tape)), inputs_(std::move(inputs)), constants_(std::move(constants)),
       attributes_(std::move(attributes)) {}
 
+const Array<double>* Sample::input(std::string_view wanted) const {
+    for (const NamedArray& array : inputs)
+        if (array.name == wanted) return &array.values;
+    return nullptr;
+}
+
+double Sample::number(std::string_view wanted, double otherwise) const {
+    const Attribute* value = attributes.find(wanted);
+    const double* number = value != nullptr ? std::get_if<double>(value) : nullptr;
+    return number != nullptr ? *number : otherwise;
+}
+
 template <class T>
 void Arguments<T>::missing(const char* kind, std::string_view name) const {
     std::string given;

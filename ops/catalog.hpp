@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/identity.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/autograd/tape.hpp>
 
@@ -73,6 +74,11 @@ struct Sample {
     std::vector<NamedArray> inputs;
     std::vector<NamedArray> constants = {};
     Attributes attributes = {};
+
+    /// The input of that name; nullptr where the sample does not give it.
+    const Array<double>* input(std::string_view name) const;
+    /// A numeric attribute, or `otherwise` where it is absent or null.
+    double number(std::string_view name, double otherwise) const;
 };
 
 struct CatalogEntry {
@@ -88,6 +94,14 @@ struct CatalogEntry {
     std::function<std::vector<Sample>(Generator& rng)> samples;
     /// The same mathematics from primitive ops on the tape; empty where the op is primitive itself.
     std::function<Var<double>(Arguments<double>&)> composed = {};
+    /// What is known of the Jacobian at a sample without differentiating; may be empty.
+    std::function<std::vector<Identity>(const Sample&)> identities = {};
+
+    /// The entry with its identities: entry(…).with_identities([](const Sample& s) { … }).
+    CatalogEntry with_identities(std::function<std::vector<Identity>(const Sample&)> known) && {
+        identities = std::move(known);
+        return std::move(*this);
+    }
 
     template <class T>
     Var<T> call(Arguments<T>& arguments) const {
