@@ -37,6 +37,17 @@ function(chalkgrad_kernel_sources out)
     set(${out} ${kernels} PARENT_SCOPE)
 endfunction()
 
+# A generated C++ file that holds these files' texts; it is made anew when one of them changes.
+function(chalkgrad_embed out)
+    file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
+    list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+    set(script ${PROJECT_SOURCE_DIR}/.cmake/embed.cmake)
+    set(${out} ${PROJECT_BINARY_DIR}/embedded.cpp)
+    add_custom_command(OUTPUT ${${out}} DEPENDS ${paths} ${script} VERBATIM
+        COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} "-DFILES=${files}" -DOUT=${${out}} -P ${script})
+    set(${out} ${${out}} PARENT_SCOPE)
+endfunction()
+
 # Writes <chalkgrad/NAME>, which includes those of the headers that match, without those that only kernels can include;
 # appends it to the list named by `list`.
 function(chalkgrad_convenience_header list name purpose match)

@@ -1,5 +1,8 @@
 // The list of experiments. A new one adds one line here, and defines NAME_experiment() in the file of its name.
+#include <chalkgrad/experiments/embedded.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
+
+#include <fmt/format.h>
 
 namespace chalkgrad {
 
@@ -9,8 +12,13 @@ namespace chalkgrad {
 #define CHALKGRAD_DECLARE(name) Experiment name##_experiment();
 CHALKGRAD_EXPERIMENTS(CHALKGRAD_DECLARE)
 
+static Experiment with_listing(Experiment experiment) {
+    experiment.listing = embedded(fmt::format("experiments/{}.cpp", experiment.name));
+    return experiment;
+}
+
 const std::vector<Experiment>& experiments() {
-#define CHALKGRAD_ITEM(name) name##_experiment(),
+#define CHALKGRAD_ITEM(name) with_listing(name##_experiment()),
     static const std::vector<Experiment> all = {CHALKGRAD_EXPERIMENTS(CHALKGRAD_ITEM)};
     return all;
 }

@@ -58,13 +58,14 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
     for (const Experiment* const experiment : chosen) {
         if (on_start) on_start(*experiment);
         Finished& result =
-            finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value()), 0, {}});
+            finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value())});
         const clock::time_point start = clock::now();
         experiment->run(result.report, options);
         result.seconds = std::chrono::duration<double>(clock::now() - start).count();
         if (!writes) continue;
         for (Report::File& file : result.report.files()) {
             result.files.push_back(folder.path / file.name);
+            if (file.name.ends_with(".svg")) result.pictures.push_back(file);
             files.add(result.files.back(), std::move(file.bytes));
         }
     }

@@ -1,7 +1,6 @@
 // An experiment: a question of the course or of a paper, and the run that answers it.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/pcg64.hpp>
 #include <chalkgrad/experiments/report.hpp>
 #include <nlohmann/json_fwd.hpp>
 
@@ -16,9 +16,9 @@ namespace chalkgrad {
 
 struct ExperimentOptions {
     /// Absent: every experiment draws from the seed its expected numbers were made with.
-    std::optional<std::uint64_t> seed;
+    std::optional<uint128> seed;
 
-    std::uint64_t seed_or(std::uint64_t reference) const { return seed.value_or(reference); }
+    uint128 seed_or(uint128 reference) const { return seed.value_or(reference); }
 };
 
 struct Experiment {
@@ -26,6 +26,7 @@ struct Experiment {
     std::string section;   ///< of the course, "6"
     std::string question;  ///< one line
     std::function<void(Report&, const ExperimentOptions&)> run;
+    std::string listing = {};  ///< its source, which the report shows; may be empty
 };
 
 /// Every experiment, in the order of the course. A new one adds one line to catalog.cpp.
@@ -43,8 +44,9 @@ std::vector<const Experiment*> experiments_of_section(const std::vector<Experime
 struct Finished {
     Experiment experiment;
     Report report;
-    double seconds = 0;                        ///< of the run, without drawing
-    std::vector<std::filesystem::path> files;  ///< as written
+    double seconds = 0;                             ///< of the run, without drawing
+    std::vector<std::filesystem::path> files = {};  ///< as written
+    std::vector<Report::File> pictures = {};        ///< the SVG among them, for the page
 };
 
 /// Where a run's files go. An empty path: nothing is drawn or written.

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -28,6 +29,7 @@ File temporary() {
     if (file == nullptr)
         throw Error(fmt::format("run_gnuplot: no temporary file ({}); free some space in the temporary folder",
                                 std::generic_category().message(errno)));
+    fcntl(fileno(file.get()), F_SETFD, FD_CLOEXEC);  // another thread's gnuplot has no business with it
     return file;
 }
 

@@ -1,105 +1,302 @@
-// The report of a run as one HTML page.
+// The report of a run as one HTML page: parts for the sections of the course, in them the experiments.
+#include <chalkgrad/experiments/embedded.hpp>
+#include <chalkgrad/experiments/inline_svg.hpp>
+#include <chalkgrad/experiments/listing.hpp>
 #include <chalkgrad/experiments/page.hpp>
 #include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/ops/catalog.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace chalkgrad {
 namespace {
 
-constexpr const char* head = R"(<!DOCTYPE html>
+std::string text(std::string_view raw) { return xml_text(one_line(raw)); }
+
+/// What the course calls its sections; other sections go by their number alone.
+std::string_view section_title(std::string_view section) {
+    static constexpr std::pair<std::string_view, std::string_view> titles[] = {
+        {"1", "The three jobs surrounding attention"},
+        {"2", "How the block evolved"},
+        {"3", "Three useful classical analogies"},
+        {"4", "A block makes two successive residual updates"},
+        {"5", "What LayerNorm and RMSNorm compute"},
+        {"6", "Placement changes the computation graph"},
+        {"7", "Q/K normalization: check the equation and the axis"},
+        {"8", "Why a gate adds a matrix"},
+        {"9", "Budgeting SwiGLU and reading its variants"},
+        {"10", "From tensor shapes to 8,030,261,248 parameters"},
+        {"11", "Element-wise alternatives: DyT and DyISRU"},
+        {"12", "Several residual streams: what mHC constrains"},
+        {"15", "Reading gpt-oss from code"},
+    };
+    for (const auto& [number, title] : titles)
+        if (number == section) return title;
+    return {};
+}
+
+/// "6" of "6.2".
+std::string chapter(const Finished& finished) { return finished.experiment.section.substr(0, finished.experiment.section.find('.')); }
+
+std::string heading(std::string_view section) {
+    const std::string number = section.empty() ? "" : fmt::format("<span class=\"section-number\">§{}</span>", text(section));
+    return number + text(section.empty() ? "Experiments" : section_title(section));
+}
+
+// ---- numbers
+
+/// The digits before the point in threes, as the course prints them.
+void part_thousands(std::string& said) {
+    std::size_t end = std::min(said.find('.'), said.size());
+    const std::size_t begin = said[0] == '-' ? 1 : 0;
+    for (; end > begin + 3; end -= 3) said.insert(end - 3, ",");
+}
+
+/// A number as a person reads it: whole ones whole, others with `digits` significant digits.
+std::string shown(double number, int digits = 7) {
+    const bool whole = std::abs(number) < 1e15 && number == std::round(number);
+    std::string said = whole ? fmt::format("{:.0f}", number) : fmt::format("{:.{}g}", number, digits);
+    std::string power;
+    if (const std::size_t e = said.find('e'); e != std::string::npos) {
+        power = fmt::format("10<sup>{}</sup>", std::stoi(said.substr(e + 1)));
+        said.resize(e);
+    }
+    if (std::isfinite(number)) part_thousands(said);
+    if (!power.empty()) said = said == "1" ? power : said + " · " + power;
+    for (std::size_t at = said.find('-'); at != std::string::npos; at = said.find('-')) said.replace(at, 1, "−");
+    return said;
+}
+
+std::string shown(Tolerance tolerance) {
+    if (tolerance.bound == 0) return "exact";
+    return fmt::format("± {}{}", shown(tolerance.bound, 2), tolerance.is_relative ? " of it" : "");
+}
+
+std::string verdict(bool holds) {
+    return holds ? "<td class=\"verdict pass\">✓ pass</td>" : "<td class=\"verdict fail\">✗ FAIL</td>";
+}
+
+// ---- tables
+
+struct Column {
+    const char* name;
+    bool is_number = false;
+};
+
+std::string table_head(std::string_view caption, const std::vector<Column>& columns) {
+    std::string html = fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", text(caption));
+    for (const Column& column : columns)
+        html += fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "", text(column.name));
+    return html + "</tr></thead>\n<tbody>\n";
+}
+constexpr const char* table_end = "</tbody></table></div>\n";
+
+std::string cell(std::string_view raw) { return fmt::format("<td>{}</td>", text(raw)); }
+std::string number_cell(const std::string& html) { return fmt::format("<td class=\"number\">{}</td>", html); }
+
+std::string numbers(const Report& report) {
+    if (report.numbers().empty()) return "";
+    std::string html = table_head(
+        "Numbers", {{""}, {"here", true}, {"expected", true}, {"tolerance", true}, {"stated by"}, {"verdict"}});
+    for (const Report::Number& each : report.numbers())
+        html += fmt::format("<tr>{}{}{}{}{}{}</tr>\n", cell(each.name), number_cell(shown(each.value)),
+                            number_cell(shown(each.expected)), number_cell(shown(each.tolerance)), cell(each.source),
+                            verdict(each.holds));
+    return html + table_end;
+}
+
+std::string measured(const Report& report) {
+    if (report.measured().empty()) return "";
+    std::string html = table_head("Measured here", {{""}, {"here", true}, {"what it speaks for"}});
+    for (const Report::Measured& each : report.measured())
+        html += fmt::format("<tr>{}{}{}</tr>\n", cell(each.name), number_cell(shown(each.value)), cell(each.claim));
+    return html + table_end;
+}
+
+std::string not_reproduced(const Report& report) {
+    if (report.not_reproduced().empty()) return "";
+    std::string html = table_head("Not reproduced here", {{""}, {"why"}});
+    for (const Report::NotReproduced& each : report.not_reproduced())
+        html += fmt::format("<tr>{}{}</tr>\n", cell(each.name), cell(each.why));
+    return html + table_end;
+}
+
+std::string table(const Table& table) {
+    std::string html = fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", text(table.name));
+    for (const std::string& column : table.columns) html += fmt::format("<th scope=\"col\">{}</th>", text(column));
+    html += "</tr></thead>\n<tbody>\n";
+    const auto as_cell = [](const auto& value) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) return cell(value);
+        else return fmt::format("<td>{}</td>", shown(static_cast<double>(value)));
+    };
+    for (const std::vector<Cell>& row : table.rows) {
+        html += "<tr>";
+        for (const Cell& each : row) html += std::visit(as_cell, each.value());
+        html += "</tr>\n";
+    }
+    html += table_end;
+    if (table.rows.size() <= 24) return html;
+    return fmt::format("<details><summary>Table {}: {} rows</summary>{}</details>\n", text(table.name), table.rows.size(), html);
+}
+
+// ---- an experiment
+
+/// The other files that show what the picture shows: those of its name.
+std::string downloads(const Finished& finished, std::string_view picture) {
+    const std::string stem(picture.substr(0, picture.rfind('.')));
+    std::string html;
+    for (const auto& file : finished.files)
+        if (file.stem() == stem)
+            html += fmt::format("{}<a href=\"{}\">{}</a>", html.empty() ? "" : " · ", file.filename().string(),
+                                file.extension().string().substr(1));
+    return html;
+}
+
+std::string pictures(const Finished& finished) {
+    std::string html;
+    for (const Report::File& each : finished.pictures) {
+        const bool plot = each.bytes.find("gnuplot_canvas") != std::string::npos;
+        html += fmt::format("<figure class=\"{}\">\n{}\n<figcaption>{}</figcaption></figure>\n", plot ? "plot" : "graph",
+                            inline_svg(each.bytes, each.name.substr(0, each.name.rfind('.')) + "-"), downloads(finished, each.name));
+    }
+    return html;
+}
+
+/// Whether the listing calls this op.
+bool calls(std::string_view listing, std::string_view op) {
+    const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':'; };
+    for (std::size_t at = listing.find(op); at != std::string_view::npos; at = listing.find(op, at + 1)) {
+        const std::size_t end = at + op.size();
+        if (end < listing.size() && listing[end] == '(' && (at == 0 || !in_word(listing[at - 1]))) return true;
+    }
+    return false;
+}
+
+std::vector<std::string> ops_of(const Finished& finished) {
+    std::vector<std::string> ops;
+    for (const CatalogEntry& op : catalog())
+        if (calls(finished.experiment.listing, op.name) && !embedded(fmt::format("docs/derivations/{}.md", op.name)).empty())
+            ops.emplace_back(op.name);
+    return ops;
+}
+
+std::string code(const Finished& finished) {
+    const std::string& listing = finished.experiment.listing;
+    if (listing.empty()) return "";
+    return fmt::format("<details><summary>The code: {} lines</summary>\n<pre><code>{}</code></pre></details>\n",
+                       std::count(listing.begin(), listing.end(), '\n'), listing_html(listing));
+}
+
+std::string links(const Finished& finished) {
+    std::string html;
+    for (const std::string& op : ops_of(finished))
+        html += fmt::format("{}<a href=\"#derivation-{}\">{}</a>", html.empty() ? "Derivations: " : " · ", op, op);
+    if (!html.empty()) html += "<br>\n";
+    std::string files;
+    for (const auto& file : finished.files)
+        if (file.stem() == finished.experiment.name)
+            files += fmt::format("{}<a href=\"{}\">{}</a>", files.empty() ? "All numbers: " : " · ", file.filename().string(),
+                                 file.extension().string().substr(1));
+    return html.empty() && files.empty() ? "" : fmt::format("<p class=\"links\">{}{}</p>\n", html, files);
+}
+
+std::string article(const Finished& finished) {
+    const Report& report = finished.report;
+    std::string html = fmt::format("<article id=\"{0}\">\n<h3>{1}</h3>\n<p class=\"about\">{0} · §{2}</p>\n", report.experiment(),
+                                   text(finished.experiment.question), text(finished.experiment.section));
+    html += pictures(finished) + numbers(report);
+    for (const Table& each : report.tables()) html += table(each);
+    return html + measured(report) + not_reproduced(report) + links(finished) + code(finished) + "</article>\n";
+}
+
+// ---- the page
+
+std::string summary(const std::vector<Finished>& finished) {
+    std::size_t count = 0;
+    std::vector<std::string> failed;
+    for (const Finished& each : finished)
+        for (const Report::Number& number : each.report.numbers()) {
+            ++count;
+            if (!number.holds)
+                failed.push_back(fmt::format("<a href=\"#{}\">{}: {}</a>", each.experiment.name, each.experiment.name, text(number.name)));
+        }
+    const std::string verdict = failed.empty()
+                                    ? "<strong class=\"pass\">✓ all hold</strong>."
+                                    : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.", failed.size(), fmt::join(failed, ", "));
+    return fmt::format("<p class=\"lead\">Experiments: {}. Numbers checked: {}, of which {} failed. {}</p>\n", finished.size(), count,
+                       failed.size(), verdict);
+}
+
+std::string contents(const std::vector<Finished>& finished) {
+    std::string html = "<nav aria-label=\"Contents\">\n<ol>\n", open;
+    for (std::size_t i = 0; i < finished.size(); ++i) {
+        const Finished& each = finished[i];
+        if (i == 0 || chapter(each) != chapter(finished[i - 1]))
+            html += fmt::format("{}<li><a href=\"#section-{}\">{}</a>\n<ol>\n", i == 0 ? "" : "</ol></li>\n", chapter(each), heading(chapter(each)));
+        html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
+                            each.report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>", each.experiment.name,
+                            text(each.experiment.question));
+    }
+    return html + (finished.empty() ? "</ol>\n</nav>\n" : "</ol></li>\n</ol>\n</nav>\n");
+}
+
+std::string derivations(const std::vector<Finished>& finished) {
+    std::string html;
+    for (const CatalogEntry& op : catalog()) {
+        const bool used = std::any_of(finished.begin(), finished.end(), [&](const Finished& each) {
+            const std::vector<std::string> ops = ops_of(each);
+            return std::find(ops.begin(), ops.end(), op.name) != ops.end();
+        });
+        if (!used) continue;
+        html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n<pre>{2}</pre></details>\n", op.name, text(op.formula),
+                            xml_text(embedded(fmt::format("docs/derivations/{}.md", op.name))));
+    }
+    return html.empty() ? "" : fmt::format("<section id=\"derivations\">\n<h2>Derivations</h2>\n{}</section>\n", html);
+}
+
+} // namespace
+
+std::string report_page(const std::vector<Finished>& all) {
+    // Sections in the order of their first experiment, so that each is one part of the page.
+    std::vector<Finished> finished;
+    std::vector<std::string> chapters;
+    for (const Finished& each : all)
+        if (std::find(chapters.begin(), chapters.end(), chapter(each)) == chapters.end()) chapters.push_back(chapter(each));
+    for (const std::string& each : chapters)
+        std::copy_if(all.begin(), all.end(), std::back_inserter(finished), [&](const Finished& one) { return chapter(one) == each; });
+
+    std::string parts;
+    for (const std::string& each : chapters) {
+        parts += fmt::format("<section id=\"section-{}\">\n<h2>{}</h2>\n", text(each), heading(each));
+        for (const Finished& one : finished)
+            if (chapter(one) == each) parts += article(one);
+        parts += "</section>\n";
+    }
+    return fmt::format(R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>chalkgrad: report</title>
 <style>
-body { font: 16px/1.5 "DejaVu Sans", Verdana, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-       color: #222; background: #fff; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
-caption { text-align: left; font-weight: bold; }
-th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #ddd; vertical-align: top; }
-td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.pass { color: #00664b; } .fail { color: #a84300; font-weight: bold; }
-img { max-width: 100%; }
-figure { margin: 1rem 0; }
-</style>
+{}</style>
 </head>
 <body>
-<h1>chalkgrad: report</h1>
-)";
-
-std::string text(std::string_view raw) { return xml_text(one_line(raw)); }
-
-std::string row(const std::vector<std::string>& cells) {
-    std::string html = "<tr>";
-    for (const std::string& cell : cells) html += cell;
-    return html + "</tr>\n";
+<header>
+<h1>What the experiments found</h1>
+{}</header>
+{}<main>
+{}{}</main>
+<footer>Made by chalkgrad. Equal findings give an equal page, to the byte.</footer>
+</body>
+</html>
+)",
+                       embedded("experiments/page/report.css"), summary(finished), contents(finished), parts, derivations(finished));
 }
 
-std::string cell(std::string_view raw) { return "<td>" + text(raw) + "</td>"; }
-std::string cell(double number) { return fmt::format("<td class=\"number\">{:.10g}</td>", number); }
-
-std::string header(const std::vector<const char*>& names) {
-    std::string html = "<tr>";
-    for (const char* const name : names) html += fmt::format("<th scope=\"col\">{}</th>", name);
-    return html + "</tr>\n";
-}
-
-std::string section(const Finished& finished) {
-    const Report& report = finished.report;
-    std::string html = fmt::format("<section id=\"{0}\">\n<h2>{0} (§{1})</h2>\n<p>{2}</p>\n", report.experiment(),
-                                   text(finished.experiment.section), text(finished.experiment.question));
-    if (!report.numbers().empty()) {
-        html += "<table>\n<caption>Numbers</caption>\n" +
-                header({"", "value", "expected", "tolerance", "source", "verdict"});
-        for (const Report::Number& number : report.numbers()) {
-            const char* const verdict = number.holds ? "pass" : "fail";
-            html += row({cell(number.name), cell(number.value), cell(number.expected),
-                         cell(fmt::format("{:g} {}", number.tolerance.bound,
-                                          number.tolerance.is_relative ? "relative" : "absolute")),
-                         cell(number.source), fmt::format("<td class=\"{0}\">{0}</td>", verdict)});
-        }
-        html += "</table>\n";
-    }
-    if (!report.measured().empty()) {
-        html += "<table>\n<caption>Measured</caption>\n" + header({"", "value", "claim"});
-        for (const Report::Measured& each : report.measured())
-            html += row({cell(each.name), cell(each.value), cell(each.claim)});
-        html += "</table>\n";
-    }
-    if (!report.not_reproduced().empty()) {
-        html += "<table>\n<caption>Not reproduced</caption>\n" + header({"", "why"});
-        for (const Report::NotReproduced& each : report.not_reproduced())
-            html += row({cell(each.name), cell(each.why)});
-        html += "</table>\n";
-    }
-    for (const auto& file : finished.files)
-        if (file.extension() == ".svg")
-            html += fmt::format("<figure><img src=\"{0}\" alt=\"{0}\"></figure>\n", file.filename().string());
-    html += "<p>Files:";
-    for (const auto& file : finished.files) html += fmt::format(" <a href=\"{0}\">{0}</a>", file.filename().string());
-    return html + "</p>\n</section>\n";
-}
-
-}  // namespace
-
-std::string report_page(const std::vector<Finished>& finished) {
-    std::size_t numbers = 0, failed = 0;
-    std::string list, sections;
-    for (const Finished& each : finished) {
-        numbers += each.report.numbers().size();
-        failed += static_cast<std::size_t>(std::count_if(each.report.numbers().begin(), each.report.numbers().end(),
-                                                         [](const Report::Number& number) { return !number.holds; }));
-        list += fmt::format("<li><a href=\"#{0}\">{0}</a> (§{1}): {2}</li>\n", each.report.experiment(),
-                            text(each.experiment.section), text(each.experiment.question));
-        sections += section(each);
-    }
-    return fmt::format(
-        "{}<p>Experiments: {}. Numbers checked: {}, of which {} failed.</p>\n<ul>\n{}</ul>\n{}</body>\n</html>\n", head,
-        finished.size(), numbers, failed, list, sections);
-}
-
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -1,6 +1,7 @@
 // What an experiment found, as JSON and as files.
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/experiments/parallel.hpp>
 #include <chalkgrad/experiments/render.hpp>
 #include <chalkgrad/experiments/report.hpp>
 
@@ -54,7 +55,7 @@ void Report::number(std::string name, double value, double expected, Tolerance t
 
 void Report::seeded_number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
     if (!own_seed_) return number(std::move(name), value, expected, tolerance, std::move(source));
-    measured(std::move(name), value, fmt::format("{} with its own seed ({})", expected, source));
+    measured(std::move(name), value, fmt::format("{:.7g} under the reference seed ({})", expected, source));
 }
 
 void Report::measured(std::string name, double value, std::string claim) {
@@ -111,14 +112,19 @@ json Report::to_json() const {
 
 std::vector<Report::File> Report::files() const {
     std::vector<File> files;
-    const auto add = [&](const std::string& name, std::string_view extension, std::string bytes) {
-        files.push_back(
-            {fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), std::move(bytes)});
+    std::vector<std::function<std::string()>> makers; // of the bytes, one for each file
+    const auto add = [&](const std::string& name, std::string_view extension, std::function<std::string()> make) {
+        files.push_back({fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), ""});
+        makers.push_back(std::move(make));
+    };
+    const auto add_data = [&](const std::string& name, const Table& table, const json& document) {
+        add(name, "csv", [csv = to_csv(table)] { return csv; });
+        add(name, "json", [text = json_text(document)] { return text; });
     };
     const auto add_picture = [&](const auto& picture) {
-        add(picture.name, "csv", to_csv(to_table(picture)));
-        add(picture.name, "json", json_text(chalkgrad::to_json(picture)));
-        for (const char* const format : {"svg", "pdf", "png"}) add(picture.name, format, render(picture, format));
+        add_data(picture.name, to_table(picture), chalkgrad::to_json(picture));
+        for (const char* const format : {"svg", "pdf", "png"})
+            add(picture.name, format, [&picture, format] { return render(picture, format); });
     };
 
     Table numbers{"", {"name", "value", "expected", "tolerance", "tolerance_kind", "source", "verdict"}, {}};
@@ -130,19 +136,17 @@ std::vector<Report::File> Report::files() const {
         numbers.rows.push_back({each.name, each.value, "", "", "", each.claim, "measured"});
     for (const NotReproduced& each : not_reproduced_)
         numbers.rows.push_back({each.name, "", "", "", "", each.why, "not reproduced"});
-    add("", "json", json_text(to_json()));
-    add("", "csv", to_csv(numbers));
+    add_data("", numbers, to_json());
 
-    for (const Table& table : tables_) {
-        add(table.name, "csv", to_csv(table));
-        add(table.name, "json", json_text(chalkgrad::to_json(table)));
-    }
+    for (const Table& table : tables_) add_data(table.name, table, chalkgrad::to_json(table));
     for (const Plot& plot : plots_) add_picture(plot);
     for (const HeatMap& map : maps_) add_picture(map);
     for (const Graph& graph : graphs_) {
-        add(graph.name, "dot", graph.dot);
-        for (const char* const format : {"svg", "pdf", "png"}) add(graph.name, format, render_dot(graph.dot, format));
+        add(graph.name, "dot", [&graph] { return graph.dot; });
+        for (const char* const format : {"svg", "pdf", "png"})
+            add(graph.name, format, [&graph, format] { return render_dot(graph.dot, format); });
     }
+    parallel_for(files.size(), [&](std::size_t i) { files[i].bytes = makers[i](); });
     return files;
 }
 

@@ -19,6 +19,13 @@ struct Tolerance {
 
     static constexpr Tolerance relative(double bound) { return {bound, true}; }
     static constexpr Tolerance absolute(double bound) { return {bound, false}; }
+    /// Half a unit of the last decimal: what a number printed with so many decimals promises.
+    static constexpr Tolerance decimals(int n) {
+        double bound = 0.5;
+        for (; n > 0; --n) bound /= 10;
+        return {bound, false};
+    }
+    static constexpr Tolerance exact() { return {0, false}; }
 };
 
 /// Collects the findings of one experiment. Names of tables, plots, maps and graphs become file names (letters, digits,
@@ -69,6 +76,7 @@ public:
     const std::vector<Number>& numbers() const { return numbers_; }
     const std::vector<Measured>& measured() const { return measured_; }
     const std::vector<NotReproduced>& not_reproduced() const { return not_reproduced_; }
+    const std::vector<Table>& tables() const { return tables_; }
 
     /// Whether every number passed.
     bool holds() const;
@@ -76,7 +84,7 @@ public:
     /// {"name", "numbers", "measured", "not_reproduced"} as `chalkgrad run --json` prints them.
     nlohmann::json to_json() const;
 
-    /// Every file of the report, drawn now: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for each table .csv
+    /// Every file of the report, drawn now on all processors: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for each table .csv
     /// and .json; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot, .svg, .pdf and
     /// .png, all named EXPERIMENT-NAME. Equal findings give equal bytes. Throws Error when a picture cannot be drawn.
     std::vector<File> files() const;

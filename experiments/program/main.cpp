@@ -1,6 +1,7 @@
 // The chalkgrad program: reads the command line, calls one function per command, and turns errors into one line and 2.
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/autograd/pcg64.hpp>
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/experiments/program/eval.hpp>
@@ -13,7 +14,6 @@
 #include <chalkgrad/experiments/program/terminal.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <functional>
@@ -49,17 +49,22 @@ std::pair<CLI::App*, Options*> add_command(CLI::App& app, Call& call, const char
     return {command, options.get()};
 }
 
-/// A whole number of 64 bits; CLI11's own conversion lets signs wrap.
-void add_seed(CLI::App* command, std::optional<std::uint64_t>& seed, const char* purpose) {
+/// A whole number of as many bits as N has; CLI11's own conversion lets signs wrap.
+template <class N>
+void add_seed(CLI::App* command, std::optional<N>& seed, const char* purpose) {
     command
         ->add_option_function<std::string>(
             "--seed",
             [&seed](const std::string& text) {
-                std::uint64_t number = 0;
-                const char* const end = text.data() + text.size();
-                const auto [stop, error] = std::from_chars(text.data(), end, number);
-                if (error != std::errc() || stop != end)
-                    throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 18446744073709551615", text));
+                std::vector<std::uint32_t> words;
+                try {
+                    words = Seed::parse(text).words();
+                } catch (const Error&) {
+                }
+                if (words.empty() || words.size() * 4 > sizeof(N))
+                    throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 2^{} - 1", text, 8 * sizeof(N)));
+                N number = 0;
+                for (std::size_t i = words.size(); i-- > 0;) number = number << 32 | words[i];
                 seed = number;
             },
             purpose)

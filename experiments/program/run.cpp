@@ -6,6 +6,7 @@
 #include <chalkgrad/experiments/program/terminal.hpp>
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -55,10 +56,15 @@ int run_experiments(const RunOptions& options) {
     std::vector<Finished> finished;
     {
         Progress progress;
-        std::size_t started = 0;
+        std::size_t done = 0;
+        const auto start = std::chrono::steady_clock::now();
         finished =
             run_experiments(experiments, ExperimentOptions{options.seed}, folder, [&](const Experiment& experiment) {
-                progress.say(fmt::format("{} of {}: {}", ++started, experiments.size(), experiment.name));
+                const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+                const std::size_t left = experiments.size() - done;
+                progress.say(fmt::format("{} of {}: {}{}", done + 1, experiments.size(), experiment.name,
+                                         done == 0 ? "" : fmt::format(", about {:.0f} s left", seconds * left / done)));
+                ++done;
             });
     }
     const bool holds =
@@ -68,15 +74,19 @@ int run_experiments(const RunOptions& options) {
         return holds ? 0 : 1;
     }
     std::size_t numbers = 0, files = 0;
+    std::string failed;
     for (const Finished& each : finished) {
         print(each);
         numbers += each.report.numbers().size();
         files += each.files.size();
+        for (const Report::Number& number : each.report.numbers())
+            if (!number.holds) failed += fmt::format("  {}: {}\n", each.experiment.name, number.name);
     }
     fmt::print(
         "{} of {} experiments hold ({} numbers checked).\n",
         std::count_if(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); }),
         finished.size(), numbers);
+    if (!failed.empty()) fmt::print("{}\n{}", painted("These numbers failed:", Colour::red, stdout), failed);
     if (options.out) fmt::print("{} files are in {}\n", files + (options.all ? 1 : 0), options.out->string());
     return holds ? 0 : 1;
 }

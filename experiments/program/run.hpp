@@ -1,11 +1,12 @@
 // `chalkgrad run`: experiments, their numbers and their files.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <chalkgrad/autograd/pcg64.hpp>
 
 namespace chalkgrad {
 
@@ -15,7 +16,7 @@ struct RunOptions {
     std::optional<std::string> section;        ///< those of one section, or
     bool all = false;                          ///< every one, which also writes index.html into `out`.
     std::optional<std::filesystem::path> out;  ///< The folder for tables, plots and graphs; absent: none are made.
-    std::optional<std::uint64_t> seed;         ///< Instead of the seeds of the reference values.
+    std::optional<uint128> seed;               ///< Instead of the seeds of the reference values.
     bool json = false;
 };
 

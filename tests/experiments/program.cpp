@@ -110,8 +110,11 @@ BOOST_AUTO_TEST_CASE(wrong_calls_give_one_line_and_status_2) {
     check_refused({"run", "no\nsuch"}, "no experiment 'no such'");
     check_refused({"run", "--section", "no such"}, "section 'no such'");
     check_refused({"run", "--all", "--section", "6"}, "choice is not clear");
-    for (const char* const seed : {"-1", "x", "", "1.5", "18446744073709551616"})
-        check_refused({"run", "--all", "--seed=" + std::string(seed)}, "--seed");
+    const char* const too_large = "340282366920938463463374607431768211456";  // 2^128
+    check_refused({"run", "--all", "--seed="}, "--seed");
+    for (const char* const seed : {"-1", "x", "1.5", too_large})
+        check_refused({"run", "--all", "--seed=" + std::string(seed)}, "from 0 to 2^128 - 1");
+    check_refused({"gradcheck", "add", "--seed", "18446744073709551616"}, "from 0 to 2^64 - 1");
     check_refused({"run", "--all", "--out", ""}, "--out names no folder");
     check_refused({"rng", "--seed", "5", "nonsense", "--shape", "2", "--out", "x.npy"}, "nonsense");
     check_refused({"list"}, "WHAT");
