@@ -7,7 +7,23 @@
 namespace chalkgrad {
 
 // In the order of the course.
-#define CHALKGRAD_EXPERIMENTS(EXPERIMENT) EXPERIMENT(forward_scale)
+#define CHALKGRAD_EXPERIMENTS(EXPERIMENT) \
+    EXPERIMENT(rank_collapse)             \
+    EXPERIMENT(norm_eigenvalues)          \
+    EXPERIMENT(forward_scale)             \
+    EXPERIMENT(frozen_stack)              \
+    EXPERIMENT(outlier_block)             \
+    EXPERIMENT(variance_growth)           \
+    EXPERIMENT(gradient_depth)            \
+    EXPERIMENT(deepnorm_update)           \
+    EXPERIMENT(jacobian_product)          \
+    EXPERIMENT(logit_scale)               \
+    EXPERIMENT(head_coupling)             \
+    EXPERIMENT(gate_moments)              \
+    EXPERIMENT(dead_gradients)            \
+    EXPERIMENT(outlier_sweep)             \
+    EXPERIMENT(mixing_gain)               \
+    EXPERIMENT(mixing_jacobian)
 
 #define CHALKGRAD_DECLARE(name) Experiment name##_experiment();
 CHALKGRAD_EXPERIMENTS(CHALKGRAD_DECLARE)

@@ -1,0 +1,62 @@
+// Course §6: one block of the frozen stack gets a down projection m times as large. Who notices, forward and backward?
+#include <chalkgrad/experiments/block_stack.hpp>
+#include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/experiments/measure.hpp>
+#include <chalkgrad/experiments/parallel.hpp>
+#include <chalkgrad/experiments/references.hpp>
+
+#include <fmt/format.h>
+
+namespace chalkgrad {
+namespace {
+
+using nn::Placement;
+
+constexpr std::size_t depth = 24, outlier = 12;  // the block, from 1
+constexpr std::uint64_t reference_seed = 11;
+
+struct Case {
+    Placement placement;
+    double m;
+    StackRun run;
+};
+
+void run(Report& report, const ExperimentOptions& options) {
+    std::vector<Case> cases;
+    for (const Placement placement : {Placement::pre, Placement::peri})
+        for (const double m : {1., 10., 100.}) cases.push_back({placement, m, {}});
+    parallel_for(cases.size(), [&](std::size_t i) {
+        BlockStack stack = draw_stack(options.seed_or(reference_seed), depth);
+        stack.blocks[outlier - 1].wd *= cases[i].m;
+        cases[i].run = run_stack(stack, cases[i].placement, true);
+    });
+
+    Plot states{"rms", "Block 12 writes m times as much", {"block"}, {"RMS(x)", true}, {}};
+    Plot gradients{"gradients", "Gradient of the down projection", {"block"}, {"‖∂ℓ/∂W_d‖", true}, {}};
+    const Tolerance tolerance = Tolerance::relative(1e-10);
+    for (const Case& c : cases) {
+        const std::string row = fmt::format("{}, m = {}", nn::name(c.placement), c.m);
+        judge(report, row, "RMS after block 24", c.run.rms.back(), tolerance);
+        judge(report, row, "largest |x|", c.run.largest, tolerance);
+        for (const std::size_t l : {1, 12, 24})
+            judge(report, row, fmt::format("gradient of Wd, block {}", l), c.run.gradient[l - 1], tolerance);
+        states.series.push_back({row, linspace(0, depth, depth + 1), c.run.rms, Mark::line_points});
+        gradients.series.push_back({row, linspace(1, depth, depth), c.run.gradient, Mark::line_points});
+    }
+    report.plot(states);
+    report.plot(gradients);
+    report.measured("pre: gradient in block 24, m = 100 over m = 1",
+                    cases[2].run.gradient.back() / cases[0].run.gradient.back(),
+                    "no claim: under Pre a massive state drowns what later blocks write, and their gradients with it");
+    report.measured(
+        "peri: final RMS, m = 100 over m = 1", cases[5].run.rms.back() / cases[3].run.rms.back(),
+        "Peri-LN paper (arXiv:2502.02732): the output norm removes a branch's scale; what is left is its ε");
+}
+
+}  // namespace
+
+Experiment outlier_block_experiment() {
+    return {"outlier_block", "6", "One block writes a hundred times too much: what do Pre and Peri make of it?", run};
+}
+
+}  // namespace chalkgrad

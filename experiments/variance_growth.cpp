@@ -1,0 +1,52 @@
+// Peri-LN paper, course §6: at initialisation the variance of the residual stream grows linearly with depth.
+#include <chalkgrad/experiments/block_stack.hpp>
+#include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/experiments/measure.hpp>
+#include <chalkgrad/experiments/parallel.hpp>
+#include <chalkgrad/experiments/references.hpp>
+
+#include <fmt/format.h>
+
+namespace chalkgrad {
+namespace {
+
+using nn::Placement;
+
+constexpr std::size_t depth = 48, seeds = 5;
+constexpr std::uint64_t reference_seed = 300;  // and the four after it
+
+void run(Report& report, const ExperimentOptions& options) {
+    const std::vector<double> blocks = linspace(0, depth, depth + 1);
+    Plot plot{"variance", "Mean square of the state, mean of 5 seeds", {"block"}, {"RMS(x)²"}, {}};
+    for (const Placement placement : {Placement::pre, Placement::peri}) {
+        std::vector<std::vector<double>> of_seed(seeds);
+        parallel_for(seeds, [&](std::size_t s) {
+            of_seed[s] = run_stack(draw_stack(options.seed_or(reference_seed) + s, depth), placement).rms;
+            for (double& each : of_seed[s]) each *= each;
+        });
+        std::vector<double> mean(depth + 1);
+        for (const std::vector<double>& variance : of_seed)
+            for (std::size_t l = 0; l <= depth; ++l) mean[l] += variance[l] / double(seeds);
+
+        const Tolerance tolerance = Tolerance::relative(1e-10);
+        const double per_block = slope(blocks, mean);  // the mean of the slopes is the slope of the mean
+        judge(report, nn::name(placement), "slope of RMS^2 per block", per_block, tolerance);
+        judge(report, nn::name(placement), "RMS^2 after block 48", mean.back(), tolerance);
+        report.measured(
+            fmt::format("{}: RMS^2 per block", nn::name(placement)), per_block,
+            placement == Placement::peri
+                ? "two branches of variance 1, if they are not correlated: 2"
+                : "Peri-LN paper: linear growth under Pre-LN at initialisation; the slope is the branches' variance");
+        plot.series.push_back({nn::name(placement), blocks, mean, Mark::line_points});
+    }
+    report.plot(plot);
+    report.not_reproduced("growth of the variance during training", "it takes training runs");
+}
+
+}  // namespace
+
+Experiment variance_growth_experiment() {
+    return {"variance_growth", "6", "How fast does the residual stream grow with depth at initialisation?", run};
+}
+
+}  // namespace chalkgrad
