@@ -1,73 +1,217 @@
-// Writing DOT: one look for every graph.
+// Writing DOT.
 #include <chalkgrad/autograd/dot.hpp>
 
 #include <cstdint>
+#include <set>
 
 #include <fmt/format.h>
 
 namespace chalkgrad {
 namespace {
 
-// Okabe and Ito's palette, lightened: told apart by every eye, and still by lightness in grey.
-struct Style {
-    const char *shape, *fill, *line;
+struct Colours {
+    const char *fill, *line;
 };
-Style style(const GraphNode& node) {
-    switch (node.kind) {
-    case GraphNode::Kind::input: return {"box", "#FFFFFF", "#000000"};
-    case GraphNode::Kind::parameter: return {"box", "#F2F2F2", "#8C8C8C"};
-    case GraphNode::Kind::constant: return {"box", "#FFFFFF", "#8C8C8C"};
-    default: break;
+struct Palette {
+    const char *background, *text, *quiet, *frame, *stream, *cotangent, *value, *parameter;
+    Colours input, parameters, constant, add, norm, linear, activation, attention, other;
+
+    Colours of(Box::Look look) const {
+        switch (look) {
+        case Box::Look::input:
+        case Box::Look::output: return input;
+        case Box::Look::parameter: return parameters;
+        case Box::Look::constant: return constant;
+        case Box::Look::add: return add;
+        case Box::Look::norm: return norm;
+        case Box::Look::linear: return linear;
+        case Box::Look::activation: return activation;
+        case Box::Look::attention: return attention;
+        case Box::Look::other: break;
+        }
+        return other;
     }
-    switch (node.role) {
-    case Role::add: return {"circle", "#FFFFFF", "#000000"};
-    case Role::norm: return {"box", "#F5C77E", "#B36B00"};
-    case Role::linear: return {"box", "#CFE6F5", "#0072B2"};
-    case Role::activation:
-    case Role::gate: return {"box", "#BFE8DA", "#00795A"};
-    case Role::attention: return {"box", "#E9CFE0", "#A33F7B"};
-    default: return {"box", "#FFFFFF", "#595959"};
+    const char* of(Note::Kind kind) const {
+        switch (kind) {
+        case Note::Kind::parameter: return parameter;
+        case Note::Kind::value: return value;
+        case Note::Kind::gradient: return cotangent;
+        default: return quiet;
+        }
     }
+};
+constexpr Palette light = {"#FFFFFF", "#000000", "#595959", "#BFBFBF", "#000000", "#C24E00", "#005A8C", "#665A00",
+                           {"#FFFFFF", "#000000"}, {"#FBF5B7", "#8A7D00"}, {"#FFFFFF", "#8C8C8C"}, {"#FFFFFF", "#000000"}, {"#F0AE4A", "#8F5600"},
+                           {"#D6EAF7", "#0072B2"}, {"#CBEDE2", "#00795A"}, {"#F0DCE9", "#A33F7B"}, {"#F5F5F5", "#595959"}};
+constexpr Palette dark = {"#14181F", "#F5F5F5", "#B8C0CC", "#5C6675", "#FFFFFF", "#FF9D5C", "#7CCBFF", "#EDE07A",
+                          {"#14181F", "#F5F5F5"}, {"#423D12", "#E8D95A"}, {"#14181F", "#8C96A5"}, {"#14181F", "#FFFFFF"}, {"#8F5600", "#FFC46B"},
+                          {"#123A55", "#6EC1FF"}, {"#0B4437", "#5FD7B4"}, {"#4D1F3A", "#F29FCB"}, {"#262C36", "#B8C0CC"}};
+
+/// "line-17" as a DOT name, "n17": the first letters are told apart, and a letter comes first.
+std::string dot_name(const std::string& prefix, const std::string& id) {
+    std::string name = prefix;
+    for (const char c : id.starts_with("line-") ? "n" + id.substr(5) : id)
+        if (c != '-') name += c;
+    return name;
 }
 
-std::string label(const GraphNode& node) {
-    if (node.role == Role::add) return "+";
-    if (node.op == "leaf") return dot_text(node.name.empty() ? fmt::format("line {}", node.line) : node.name);
-    std::string text = dot_text(node.op);
-    if (!node.name.empty()) text = dot_text(node.name) + "\\n" + text;
-    std::string details;
-    for (const auto& [key, value] : node.attributes) details += (details.empty() ? "" : ", ") + key + " " + to_string(value);
-    if (!details.empty()) text += "\\n" + dot_text(details);
-    return text;
-}
+class Writer {
+public:
+    Writer(const std::vector<Drawing>& drawings, const DotOptions& options)
+        : drawings_(drawings), options_(options), palette_(options.theme == DotOptions::Theme::dark ? dark : light) {}
 
-void write_node(std::string& out, const GraphNode& node, const std::string& indent) {
-    const Style s = style(node);
-    const bool add = node.role == Role::add && node.op != "leaf";
-    out += fmt::format("{}n{} [id=\"line-{}\", label=\"{}\", tooltip=\"{}\", shape={}, style=\"filled{}\", fillcolor=\"{}\", color=\"{}\"", indent, node.line,
-                       node.line, label(node), dot_text(node.name.empty() ? node.op : node.name, 2000), s.shape, add ? "" : ",rounded", s.fill, s.line);
-    if (add) out += ", width=0.35, fixedsize=true, penwidth=1.6";
-    if (node.on_stream) out += ", group=\"stream\"";
-    if (node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant) out += ", fontsize=10, height=0.3";
-    out += "];\n";
-}
-
-void write_scope(std::string& out, const Graph& graph, std::size_t scope, std::size_t depth) {
-    const std::string indent(2 * depth + 2, ' ');
-    for (const GraphNode& node : graph.nodes)
-        if (node.scope == scope) write_node(out, node, indent);
-    for (std::size_t child = 1; child < graph.scopes.size(); ++child) {
-        if (graph.scopes[child].parent != scope || child == scope) continue;
-        out += fmt::format("{0}subgraph cluster_{1} {{\n{0}  id=\"scope-{1}\"; label=\"{2}\";\n{0}  tooltip=\"{3}\";\n", indent, child,
-                           dot_text(graph.scopes[child].name), dot_text(graph.scopes[child].name, 2000));
-        write_scope(out, graph, child, depth + 1);
-        out += indent + "}\n";
+    std::string write() {
+        out_ = fmt::format("digraph chalkgrad {{\n"
+                           "  graph [rankdir=TB, newrank=true, ranksep=0.32, nodesep=0.35, fontname=\"DejaVu Sans\", fontsize=13, bgcolor=\"{}\", fontcolor=\"{}\"];\n"
+                           "  node [fontname=\"DejaVu Sans\", fontsize=14, fontcolor=\"{}\", margin=\"0.14,0.07\", height=0.4];\n"
+                           "  edge [fontname=\"DejaVu Sans\", fontsize=10, color=\"{}\", fontcolor=\"{}\", arrowsize=0.7];\n",
+                           palette_.background, palette_.text, palette_.text, palette_.quiet, palette_.quiet);
+        if (options_.legend) out_ += fmt::format("  label=<{}>; labelloc=b;\n", legend());
+        std::string tops;
+        for (std::size_t k = 0; k < drawings_.size(); ++k) {
+            const Drawing& drawing = drawings_[k];
+            dot_prefix_ = drawings_.size() > 1 ? fmt::format("d{}_", k) : "";
+            id_prefix_ = drawings_.size() > 1 ? fmt::format("d{}-", k) : "";
+            std::string title = dot_text(drawing.title, 200);
+            if (!drawing.subtitle.empty()) title += "\\n" + dot_text(drawing.subtitle, 400);
+            out_ += fmt::format("  subgraph cluster_{}drawing {{\n    id=\"{}drawing\"; label=\"{}\"; labelloc=t; fontsize=18; peripheries=0; margin=12;\n", dot_prefix_,
+                                id_prefix_, title);
+            write_frame(drawing, 0, 2);
+            out_ += "  }\n";
+            for (const Arrow& arrow : drawing.arrows) write_arrow(drawing, arrow);
+            if (drawings_.size() > 1 && !drawing.boxes.empty()) tops += (tops.empty() ? "" : " -> ") + name(drawing.boxes.front());
+        }
+        // From left to right in the order given.
+        if (drawings_.size() > 1 && !tops.empty()) out_ += fmt::format("  {{ rank=same; edge [style=invis]; {}; }}\n", tops);
+        return out_ + "}\n";
     }
-}
 
-} // namespace
+private:
+    std::string name(const Box& box) const { return dot_name(dot_prefix_, box.id); }
 
-std::string dot_text(std::string_view text, std::size_t longest) {
+    void write_frame(const Drawing& drawing, std::size_t frame, std::size_t depth) {
+        const std::string indent(2 * depth, ' ');
+        for (const Box& box : drawing.boxes)
+            if (box.frame == frame) write_box(box, indent);
+        for (std::size_t child = 1; child < drawing.frames.size(); ++child) {
+            const Frame& inner = drawing.frames[child];
+            if (inner.parent != frame) continue;
+            out_ += fmt::format("{0}subgraph cluster_{1} {{\n{0}  id=\"{2}{3}\"; label=\"{4}\"; tooltip=\"{5}\"; labeljust=l;\n{0}  style=rounded; color=\"{6}\"; fontcolor=\"{7}\"; fontsize=13; labelloc=t;\n", indent, dot_name(dot_prefix_, inner.id), id_prefix_,
+                                inner.id, dot_text(inner.title), dot_text(inner.title, 2000), palette_.frame, palette_.quiet);
+            if (inner.copies > 1) out_ += indent + "  peripheries=2;\n";
+            write_frame(drawing, child, depth + 1);
+            out_ += indent + "}\n";
+        }
+    }
+
+    void write_box(const Box& box, const std::string& indent) {
+        const Colours colours = palette_.of(box.look);
+        const bool add = box.look == Box::Look::add, small = box.look == Box::Look::parameter || box.look == Box::Look::constant;
+        std::string label = dot_text(box.title);
+        if (!box.notes.empty()) {
+            std::string rows = dot_html(box.title);
+            for (const Note& note : box.notes) {
+                const std::string text = dot_html(note.text, 90);
+                rows += fmt::format("<BR/><FONT POINT-SIZE=\"{}\" COLOR=\"{}\">{}</FONT>", note.kind == Note::Kind::attribute || note.kind == Note::Kind::parameter ? 10 : 11,
+                                    palette_.of(note.kind), note.kind == Note::Kind::missing ? "<I>" + text + "</I>" : text);
+            }
+            label = rows;
+        }
+        const char open = box.notes.empty() ? '"' : '<', close = box.notes.empty() ? '"' : '>';
+        out_ += fmt::format("{}{} [id=\"{}{}\", class=\"{}\", label={}{}{}, tooltip=\"{}\", fillcolor=\"{}\", color=\"{}\"", indent, name(box), id_prefix_, box.id, word(box.look),
+                            open, label, close, dot_text(box.tooltip.empty() ? box.title : box.tooltip, 2000), colours.fill, colours.line);
+        if (add && box.notes.empty()) out_ += ", shape=circle, style=filled, width=0.36, fixedsize=true, fontsize=18, penwidth=1.8";
+        else if (add) out_ += ", shape=ellipse, style=filled, penwidth=1.8";
+        else if (small) out_ += ", shape=box, style=filled, fontsize=11, height=0.28, margin=\"0.08,0.04\"";
+        else out_ += ", shape=box, style=\"filled,rounded\"";
+        if (box.look == Box::Look::norm) out_ += ", penwidth=2.2";
+        if (box.look == Box::Look::input || box.look == Box::Look::output) out_ += ", penwidth=1.6";
+        // What the stream passes stands in one column, and its branches leave to one side.
+        if (box.on_stream) out_ += fmt::format(", group=\"{}stream\", ordering=out", dot_prefix_);
+        out_ += "];\n";
+    }
+
+    void write_arrow(const Drawing& drawing, const Arrow& arrow) {
+        const Box &from = drawing.boxes[arrow.from], &to = drawing.boxes[arrow.to];
+        out_ += fmt::format("  {} -> {} [id=\"{}{}\", class=\"{}\", edgetooltip=\"{}\"", name(from), name(to), id_prefix_, arrow.id, word(arrow.look),
+                            dot_text(from.title + " → " + to.title, 200));
+        if (!arrow.label.empty()) {
+            // Set off from the line by spaces that pictures keep, more from a heavy one.
+            const char* const space = arrow.look == Arrow::Look::residual ? "\u00A0\u00A0\u00A0" : "\u00A0";
+            out_ += fmt::format(", label=\"{}{}\", labeltooltip=\"{}\"", space, dot_text(arrow.label), dot_text(arrow.label));
+        }
+        if (arrow.look == Arrow::Look::residual) {
+            out_ += fmt::format(", penwidth=4, color=\"{}\", weight=1000, tailport=s, headport=n", palette_.stream);
+            // One unbroken line, with a head where it ends.
+            out_ += to.look == Box::Look::output ? ", arrowsize=0.5" : ", dir=none";
+        }
+        if (arrow.look == Arrow::Look::cotangent) out_ += fmt::format(", style=dashed, penwidth=1.3, color=\"{}\", constraint=false", palette_.cotangent);
+        out_ += "];\n";
+    }
+
+    std::string legend() const {
+        std::set<Box::Look> looks;
+        bool parameters = false, residual = false, cotangent = false;
+        for (const Drawing& drawing : drawings_) {
+            for (const Box& box : drawing.boxes) {
+                looks.insert(box.look);
+                for (const Note& note : box.notes) parameters |= note.kind == Note::Kind::parameter;
+            }
+            for (const Arrow& arrow : drawing.arrows) {
+                residual |= arrow.look == Arrow::Look::residual;
+                cotangent |= arrow.look == Arrow::Look::cotangent;
+            }
+        }
+        std::string cells;
+        const auto swatch = [&](Colours colours, const char* text, int border = 1) {
+            cells += fmt::format("<TD BORDER=\"{}\" STYLE=\"ROUNDED\" BGCOLOR=\"{}\" COLOR=\"{}\">{}</TD>", border, colours.fill, colours.line, text);
+        };
+        if (looks.contains(Box::Look::norm)) swatch(palette_.norm, "norm", 2);
+        if (looks.contains(Box::Look::attention)) swatch(palette_.attention, "attention");
+        if (looks.contains(Box::Look::activation)) swatch(palette_.activation, "activation, gate");
+        if (looks.contains(Box::Look::linear)) swatch(palette_.linear, "linear");
+        if (looks.contains(Box::Look::parameter)) swatch(palette_.parameters, "parameter");
+        else if (parameters) cells += fmt::format("<TD><FONT COLOR=\"{}\">parameters</FONT></TD>", palette_.parameter);
+        if (looks.contains(Box::Look::add)) cells += "<TD>⊕ add</TD>";
+        const auto line = [&](const char* colour, int height, const char* text) {
+            cells += fmt::format("<TD><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR><TD FIXEDSIZE=\"TRUE\" WIDTH=\"28\" HEIGHT=\"{}\" "
+                                 "BGCOLOR=\"{}\"></TD></TR></TABLE></TD><TD>{}</TD>",
+                                 height, colour, text);
+        };
+        if (residual) line(palette_.stream, 4, "residual stream");
+        if (cotangent) line(palette_.cotangent, 2, "cotangent, against the data");
+        if (cells.empty()) return " ";
+        return fmt::format("<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"6\" CELLPADDING=\"4\"><TR>{}</TR></TABLE>", cells);
+    }
+
+    static const char* word(Box::Look look) {
+        switch (look) {
+        case Box::Look::input: return "input";
+        case Box::Look::output: return "output";
+        case Box::Look::parameter: return "parameter";
+        case Box::Look::constant: return "constant";
+        case Box::Look::add: return "add";
+        case Box::Look::norm: return "norm";
+        case Box::Look::linear: return "linear";
+        case Box::Look::activation: return "activation";
+        case Box::Look::attention: return "attention";
+        case Box::Look::other: break;
+        }
+        return "other";
+    }
+    static const char* word(Arrow::Look look) {
+        return look == Arrow::Look::residual ? "residual" : look == Arrow::Look::cotangent ? "cotangent" : "data";
+    }
+
+    const std::vector<Drawing>& drawings_;
+    const DotOptions& options_;
+    const Palette& palette_;
+    std::string out_, dot_prefix_, id_prefix_;
+};
+
+/// Well-formed UTF-8 of at most `longest` characters, each written by `write(out, code point, bytes)`.
+template <class Write>
+std::string escaped(std::string_view text, std::size_t longest, Write write) {
     std::string out;
     std::size_t count = 0;
     for (std::size_t i = 0; i < text.size();) {
@@ -87,36 +231,52 @@ std::string dot_text(std::string_view text, std::size_t longest) {
             ++i;
             continue;
         }
-        if (point == '"') out += "\\\"";
-        else if (point == '\\') out += "\\\\";
-        else if (point == '&') out += "&amp;";
-        else if (point == '\n') out += "\\n";
-        else if (point < 0x20 || point == 0x7F || point == 0xFFFE || point == 0xFFFF) out += ' ';
-        else out += text.substr(i, length);
+        const bool control = (point < 0x20 && point != '\n') || point == 0x7F || point == 0xFFFE || point == 0xFFFF;
+        if (control) out += ' ';
+        else write(out, point, text.substr(i, length));
         i += length;
     }
     return out;
 }
 
+} // namespace
+
+std::string dot_text(std::string_view text, std::size_t longest) {
+    return escaped(text, longest, [](std::string& out, std::uint32_t point, std::string_view bytes) {
+        switch (point) {
+        case '"': out += "\\\""; break;
+        case '\\': out += "\\\\"; break;
+        case '&': out += "&amp;"; break;
+        case '\n': out += "\\n"; break;
+        default: out += bytes;
+        }
+    });
+}
+
+std::string dot_html(std::string_view text, std::size_t longest) {
+    return escaped(text, longest, [](std::string& out, std::uint32_t point, std::string_view bytes) {
+        switch (point) {
+        case '"': out += "&quot;"; break;
+        case '<': out += "&lt;"; break;
+        case '>': out += "&gt;"; break;
+        case '&': out += "&amp;"; break;
+        case '\n': out += "<BR/>"; break;
+        default: out += bytes;
+        }
+    });
+}
+
+std::string to_dot(const std::vector<Drawing>& drawings, const DotOptions& options) { return Writer(drawings, options).write(); }
+
 std::string to_dot(const Graph& graph, const std::string& title) {
-    std::string out = "digraph chalkgrad {\n"
-                      "  rankdir=TB; newrank=true; ranksep=0.35; nodesep=0.3; fontname=\"DejaVu Sans\"; fontsize=12; bgcolor=\"#FFFFFF\";\n"
-                      "  node [fontname=\"DejaVu Sans\", fontsize=12, margin=\"0.12,0.06\", height=0.38];\n"
-                      "  edge [fontname=\"DejaVu Sans\", fontsize=9, color=\"#595959\", fontcolor=\"#595959\", arrowsize=0.7];\n";
-    if (!title.empty()) out += fmt::format("  label=\"{}\"; labelloc=t; fontsize=16;\n", dot_text(title));
-    // Clusters are drawn lightly: the stream and the norms are what one must see.
-    std::string body;
-    write_scope(body, graph, 0, 0);
-    out += "  graph [style=\"rounded\", color=\"#BFBFBF\", fontcolor=\"#595959\"];\n" + body;
-    for (std::size_t e = 0, operand = 0; e < graph.edges.size(); ++e) {
-        const GraphEdge& edge = graph.edges[e];
-        operand = e > 0 && graph.edges[e - 1].to == edge.to ? operand + 1 : 0;
-        const GraphNode& from = graph.nodes[edge.from];
-        out += fmt::format("  n{0} -> n{1} [id=\"edge-{0}-{1}-{2}\", label=\"{3}\"", edge.from, edge.to, operand, to_string(from.shape));
-        if (edge.residual) out += ", penwidth=3.2, color=\"#000000\", weight=100, class=\"residual\"";
-        out += "];\n";
-    }
-    return out + "}\n";
+    DrawOptions options;
+    options.level = DrawOptions::Level::op;
+    options.fold_repeats = false;
+    Drawing drawing = draw(graph, options);
+    drawing.title = title;
+    DotOptions plain;
+    plain.legend = false;
+    return to_dot({drawing}, plain);
 }
 
 } // namespace chalkgrad

@@ -1,90 +1,219 @@
-// Reading a graph off a tape, and recognising the residual stream in it.
+// Reading a graph off a tape, and following the residual stream in it.
 #include <chalkgrad/autograd/graph.hpp>
 
 #include <algorithm>
 
+#include <chalkgrad/autograd/numbers.hpp>
+
 namespace chalkgrad {
 namespace {
 
-/// Whether line `to` is computed from line `from`; looks at lines between them only.
-bool depends(const Graph& graph, const std::vector<std::vector<std::size_t>>& inputs, std::size_t to, std::size_t from) {
-    if (to <= from) return to == from;
-    std::vector<char> reached(graph.nodes.size(), 0);
-    reached[from] = 1;
-    for (std::size_t i = from + 1; i <= to; ++i)
-        reached[i] = std::any_of(inputs[i].begin(), inputs[i].end(), [&](std::size_t k) { return reached[k] != 0; });
-    return reached[to] != 0;
+bool is_leaf(const GraphNode& node) { return node.op == "leaf"; }
+
+/// A leaf that is no data: a parameter, or a constant.
+bool is_given(const GraphNode& node) {
+    return node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant;
 }
 
-/// Where an operand comes from when mere scaling is looked through: DeepNorm's α h comes from h.
-std::size_t origin(const Graph& graph, const std::vector<std::vector<std::size_t>>& inputs, std::size_t line) {
-    for (;;) {
-        const GraphNode& node = graph.nodes[line];
-        if (node.op == "leaf" || node.role != Role::none) return line;
-        std::size_t moving = 0, last = line;
-        for (const std::size_t k : inputs[line])
-            if (graph.nodes[k].kind != GraphNode::Kind::constant) {
-                ++moving;
-                last = k;
-            }
-        if (moving != 1 || inputs[line].size() < 2 || !(graph.nodes[last].shape == node.shape)) return line;
-        line = last;
+/// A norm, or a part of one that is made of several lines.
+bool in_norm(const Graph& graph, const GraphNode& node) {
+    if (node.role == Role::norm) return true;
+    std::size_t scope = node.scope;
+    while (scope != 0 && graph.scopes[scope].role != Role::norm) scope = graph.scopes[scope].parent;
+    return scope != 0;
+}
+
+/// Whether a linear op mixes streams, the second last axis of x, rather than features: its coefficients stand before x as in A X,
+/// or are a square matrix over the streams, or are not on the tape at all.
+bool mixes_streams(const Graph& graph, std::size_t line, const GraphEdge& x) {
+    const Graph::Operands operands = graph.operands(line);
+    const Shape& shape = graph.nodes[x.from].shape;
+    if (operands.size() == 1) return true;
+    if (shape.rank() < 2) return false;
+    const std::size_t streams = shape[shape.rank() - 2];
+    for (const GraphEdge& edge : operands) {
+        const Shape& other = graph.nodes[edge.from].shape;
+        if (edge.from == x.from || other.rank() < 2) continue;
+        const bool square = other.last() == streams && other[other.rank() - 2] == streams;
+        if (square && (edge.operand < x.operand || streams != shape.last())) return true;
     }
+    return false;
+}
+
+/// How an add continues the stream, if it does. `known` holds the residual adds before it, by line.
+std::optional<ResidualAdd> residual_add(const Graph& graph, std::size_t line, const std::vector<std::optional<ResidualAdd>>& known) {
+    constexpr int most_branches = 8; // side by side from one point of the stream
+    const Graph::Operands operands = graph.operands(line);
+    if (graph.nodes[line].role != Role::add || operands.size() != 2 || operands[0].from == operands[1].from) return {};
+    for (const bool swapped : {false, true}) {
+        ResidualAdd add;
+        add.line = line;
+        add.carrier = operands[swapped].from;
+        add.branch = operands[!swapped].from;
+        if (is_given(graph.nodes[add.branch]) || !(graph.nodes[add.carrier].shape == graph.nodes[line].shape)) continue;
+        std::size_t at = add.carrier;
+        for (int adds = 0; adds < most_branches;) {
+            if (depends(graph, add.branch, at)) {
+                add.from = at;
+                return add;
+            }
+            if (known[at]) {
+                at = known[at]->carrier;
+                add.parallel = true;
+                ++adds;
+            } else if (const auto handed = handed_on(graph, at)) {
+                at = handed->from;
+                add.scaled |= handed->scaled && !add.parallel;
+                add.mixed |= handed->mixed && !add.parallel;
+            } else {
+                break;
+            }
+        }
+    }
+    return {};
+}
+
+/// Marks the stream between the trunk's first residual add and its end.
+void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk, const std::vector<std::optional<ResidualAdd>>& known) {
+    // From the point where the first branch leaves, to the last add and on through what keeps the shape: Post-LN's norm.
+    std::size_t begin = trunk.size(), last = 0;
+    for (std::size_t k = 0; k < trunk.size(); ++k) {
+        if (!known[trunk[k]]) continue;
+        const auto from = std::find(trunk.begin(), trunk.end(), known[trunk[k]]->from);
+        begin = std::min<std::size_t>(begin, static_cast<std::size_t>(from - trunk.begin()));
+        last = k;
+        graph.residual_adds.push_back(*known[trunk[k]]);
+    }
+    if (begin == trunk.size()) return;
+    while (last + 1 < trunk.size() && graph.nodes[trunk[last + 1]].shape == graph.nodes[trunk[last]].shape &&
+           (in_norm(graph, graph.nodes[trunk[last + 1]]) || handed_on(graph, trunk[last + 1])))
+        ++last;
+    for (std::size_t k = begin; k <= last; ++k) {
+        graph.nodes[trunk[k]].on_stream = true;
+        if (k == begin) continue;
+        for (std::size_t e = graph.first_edge[trunk[k]]; e < graph.first_edge[trunk[k] + 1]; ++e)
+            if (graph.edges[e].from == trunk[k - 1]) {
+                graph.edges[e].residual = true;
+                break;
+            }
+    }
+}
+
+void find_stream(Graph& graph) {
+    std::vector<std::optional<ResidualAdd>> known(graph.nodes.size());
+    for (const GraphNode& node : graph.nodes) known[node.line] = residual_add(graph, node.line, known);
+    std::vector<char> walked(graph.nodes.size(), 0);
+    const auto follow = [&](std::size_t end) {
+        std::vector<std::size_t> trunk;
+        for (std::optional<std::size_t> at = end; at && !walked[*at]; at = known[*at] ? known[*at]->carrier : main_operand(graph, *at)) {
+            walked[*at] = 1;
+            trunk.push_back(*at);
+        }
+        std::reverse(trunk.begin(), trunk.end());
+        mark_stream(graph, trunk, known);
+        if (trunk.size() > graph.trunk.size()) graph.trunk = std::move(trunk);
+    };
+    for (std::size_t i = graph.nodes.size(); i-- > 0;)
+        if (graph.nodes[i].kind == GraphNode::Kind::output) follow(i);
+    // A stream that the outputs only see through a branch: the encoder beside a decoder. Its adds take the stream as it is.
+    if (!graph.residual_adds.empty())
+        for (std::size_t i = graph.nodes.size(); i-- > 0;)
+            if (known[i] && !walked[i] && known[i]->from == known[i]->carrier && graph.scopes[graph.nodes[i].scope].role == Role::none) follow(i);
+    std::sort(graph.residual_adds.begin(), graph.residual_adds.end(), [](const ResidualAdd& a, const ResidualAdd& b) { return a.line < b.line; });
 }
 
 } // namespace
 
+bool depends(const Graph& graph, std::size_t to, std::size_t from, const std::vector<char>& closed) {
+    if (to <= from) return to == from;
+    std::vector<char> reached(to - from + 1, 0);
+    reached[0] = 1;
+    for (std::size_t i = from + 1; i <= to; ++i) {
+        if (!closed.empty() && closed[i]) continue;
+        for (const GraphEdge& edge : graph.operands(i))
+            if (edge.from >= from && reached[edge.from - from]) reached[i - from] = 1;
+    }
+    return reached[to - from] != 0;
+}
+
+std::optional<std::size_t> main_operand(const Graph& graph, std::size_t line) {
+    const GraphNode& node = graph.nodes[line];
+    const auto first = [&](auto fits) -> std::optional<std::size_t> {
+        for (const GraphEdge& edge : graph.operands(line))
+            if (fits(graph.nodes[edge.from])) return edge.from;
+        return {};
+    };
+    const auto flows = [](const GraphNode& from) { return !is_given(from); };
+    if (const auto same = first([&](const GraphNode& from) { return flows(from) && from.shape == node.shape; })) return same;
+    if (const auto row = first([&](const GraphNode& from) { return flows(from) && from.shape.rank() > 1 && from.shape.last() == node.shape.last(); })) return row;
+    return first(flows);
+}
+
+std::optional<Handed> handed_on(const Graph& graph, std::size_t line) {
+    const GraphNode& node = graph.nodes[line];
+    const Graph::Operands operands = graph.operands(line);
+    const auto x = main_operand(graph, line);
+    if (is_leaf(node) || !x) return {};
+    const Shape& shape = graph.nodes[*x].shape;
+    const GraphEdge& edge = *std::find_if(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x; });
+    switch (node.role) {
+    case Role::structure: {
+        const bool alone = std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x || is_given(graph.nodes[e.from]); });
+        if (alone && shape.size() == node.shape.size()) return Handed{*x};
+        return {};
+    }
+    case Role::linear:
+        if (shape == node.shape && mixes_streams(graph, line, edge)) return Handed{*x, false, true};
+        return {};
+    case Role::none: {
+        // x beside numbers or parameters that are smaller than x: a multiple of x.
+        const bool multiple = operands.size() > 1 && shape == node.shape && std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) {
+            const GraphNode& other = graph.nodes[e.from];
+            return e.from == *x || (is_given(other) && other.shape.size() < node.shape.size());
+        });
+        if (multiple) return Handed{*x, true};
+        return {};
+    }
+    default: return {};
+    }
+}
+
+std::string Graph::scope_path(std::size_t scope) const {
+    std::string path;
+    for (; scope != 0; scope = scopes[scope].parent) path = scopes[scope].name + (path.empty() ? "" : "/") + path;
+    return path;
+}
+
 Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) {
     const auto contains = [](const std::vector<std::size_t>& list, std::size_t i) { return std::find(list.begin(), list.end(), i) != list.end(); };
+    for (const auto* list : {&inputs, &outputs})
+        for (const std::size_t line : *list)
+            if (line >= tape.size()) throw Error("graph_of: there is no line " + std::to_string(line) + " on a tape of " + std::to_string(tape.size()) + " lines");
     Graph graph;
     for (std::size_t i = 0; i < tape.scope_count(); ++i) graph.scopes.push_back(tape.scope_info(i));
-    std::vector<std::vector<std::size_t>> reads(tape.size());
     std::vector<char> is_read(tape.size(), 0);
+    graph.first_edge.push_back(0);
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Line line = tape.line(i);
         for (std::size_t k = 0; k < line.inputs.size(); ++k) {
             if (line.inputs[k] < 0) continue;
             const auto from = static_cast<std::size_t>(line.inputs[k]);
-            reads[i].push_back(from);
             is_read[from] = 1;
-            graph.edges.push_back({from, i, line.input_names[k]});
+            graph.edges.push_back({from, i, line.input_names[k], k});
         }
+        graph.first_edge.push_back(graph.edges.size());
         GraphNode::Kind kind = GraphNode::Kind::op;
         if (line.kind == Line::Kind::constant) kind = GraphNode::Kind::constant;
         if (line.kind == Line::Kind::variable) kind = inputs.empty() ? GraphNode::Kind::input : GraphNode::Kind::parameter;
         if (contains(inputs, i)) kind = GraphNode::Kind::input;
-        graph.nodes.push_back({i, kind, line.op, line.name, line.attributes, line.shape, line.dtype, line.scope, line.role});
+        std::optional<double> number;
+        if (kind == GraphNode::Kind::constant && line.shape.size() == 1 && !tape.shapes_only()) number = values_of(tape, i)[0];
+        graph.nodes.push_back({i, kind, line.op, line.name, line.attributes, line.shape, line.dtype, line.scope, line.role, line.needs_grad, number});
     }
     for (GraphNode& node : graph.nodes)
         if (node.kind == GraphNode::Kind::op && (outputs.empty() ? !is_read[node.line] : contains(outputs, node.line)))
             node.kind = GraphNode::Kind::output;
-
-    // The stream enters an add as the operand from which the other one was computed.
-    for (std::size_t e = 0; e + 1 < graph.edges.size(); ++e) {
-        GraphEdge &a = graph.edges[e], &b = graph.edges[e + 1];
-        if (a.to != b.to || graph.nodes[a.to].role != Role::add || a.from == b.from) continue;
-        if (!(graph.nodes[a.from].shape == graph.nodes[b.from].shape)) continue;
-        const std::size_t from_a = origin(graph, reads, a.from), from_b = origin(graph, reads, b.from);
-        GraphEdge* stream = depends(graph, reads, b.from, from_a) ? &a : depends(graph, reads, a.from, from_b) ? &b : nullptr;
-        if (stream == nullptr) continue;
-        stream->residual = true;
-        graph.residual_adds.push_back(a.to);
-        graph.nodes[a.to].on_stream = graph.nodes[stream->from].on_stream = true;
-        graph.nodes[stream == &a ? from_a : from_b].on_stream = true;
-    }
-    // After the last add the stream runs on, through what alone reads it: the last norm of Post-LN.
-    if (!graph.residual_adds.empty())
-        for (std::size_t at = graph.residual_adds.back();;) {
-            std::vector<std::size_t> readers;
-            for (const GraphEdge& edge : graph.edges)
-                if (edge.from == at) readers.push_back(edge.to);
-            if (readers.size() != 1 || !(graph.nodes[readers[0]].shape == graph.nodes[at].shape)) break;
-            at = readers[0];
-            graph.nodes[at].on_stream = true;
-        }
-    // What the stream runs through between two adds is on it too: the norm after the add in Post-LN, the scaling in DeepNorm.
-    for (GraphEdge& edge : graph.edges)
-        if (graph.nodes[edge.from].on_stream && graph.nodes[edge.to].on_stream && graph.nodes[edge.to].role != Role::add) edge.residual = true;
+    find_stream(graph);
     return graph;
 }
 

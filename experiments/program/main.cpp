@@ -186,10 +186,19 @@ void add_parity(CLI::App& app, Call& call) {
 void add_graph(CLI::App& app, Call& call) {
     const auto [command, options] = add_command<GraphCommand>(
         app, call, "graph", "Draw a block: where its norms sit, and the residual line", run_graph,
-        "  chalkgrad graph pre                          DOT on standard output\n"
+        "  chalkgrad graph pre                                   DOT on standard output\n"
         "  chalkgrad graph peri --format svg -o peri.svg\n"
+        "  chalkgrad graph pre --side-by-side post peri -o three.pdf\n"
+        "  chalkgrad graph post --level op --backward -o post.svg\n"
         "  chalkgrad graph post --format json");
-    command->add_option("BLOCK", options->block, "A placement ('chalkgrad list blocks' shows them)")->required();
+    command->add_option("BLOCK", options->block, "A block ('chalkgrad list blocks' shows them)");
+    command->add_option("--side-by-side", options->side_by_side, "More blocks in the same figure")->type_name("BLOCK ...");
+    command->add_option("--level", options->level, "module, op, or composed: fused ops as what they are made of")
+        ->type_name("LEVEL");
+    command->add_option("--depth", options->depth, "How many levels of scopes to open, from 1")->type_name("N");
+    command->add_flag("--backward", options->backward, "Add the cotangents, with formulas and saved numbers");
+    command->add_flag("--values", options->values, "Add root mean squares of values and gradients");
+    command->add_option("--theme", options->theme, "light or dark")->type_name("THEME");
     command->add_option("--format", options->format, "dot, svg, pdf, png or json; by the file's ending, else dot")
         ->type_name("FORMAT");
     command->add_option("-o,--output", options->output, "The file to write; standard output without it")
