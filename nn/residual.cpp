@@ -1,7 +1,10 @@
 // Names of the placements, and the stand-in block that lectures draw.
 #include <chalkgrad/nn/residual.hpp>
 
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/random.hpp>
+#include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
 
@@ -14,6 +17,8 @@ const char* name(Placement placement) {
     case Placement::peri: return "peri";
     case Placement::output_only: return "output_only";
     case Placement::deepnorm: return "deepnorm";
+    case Placement::parallel: return "parallel";
+    case Placement::mhc: return "mhc";
     }
     throw Error("placement: unknown value");
 }
@@ -25,6 +30,8 @@ const char* formula(Placement placement) {
     case Placement::peri: return "h + N2(F(N1(h)))";
     case Placement::output_only: return "h + N(F(h))";
     case Placement::deepnorm: return "N(alpha h + F(h))";
+    case Placement::parallel: return "h + A(N(h)) + F(N(h))";
+    case Placement::mhc: return "A H + post F(N(pre H)), H several streams";
     }
     throw Error("placement: unknown value");
 }
@@ -32,6 +39,16 @@ const char* formula(Placement placement) {
 const std::vector<Placement>& placements() {
     static const std::vector<Placement> all = {Placement::pre, Placement::post, Placement::peri, Placement::output_only, Placement::deepnorm};
     return all;
+}
+
+Placement placement_named(std::string_view word) {
+    std::vector<std::string> names;
+    for (const Placement p : {Placement::pre, Placement::post, Placement::peri, Placement::output_only, Placement::deepnorm, Placement::parallel,
+                              Placement::mhc}) {
+        if (word == name(p)) return p;
+        names.emplace_back(name(p));
+    }
+    throw Error(fmt::format("placement: there is no '{}'{}", word, did_you_mean(word, names)));
 }
 
 Var<double> stand_in_block(Placement placement, const Var<double>& x) {
