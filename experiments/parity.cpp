@@ -13,6 +13,7 @@
 #include <chalkgrad/experiments/compare.hpp>
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/experiments/operands.hpp>
+#include <chalkgrad/experiments/parity_modules.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 #include <chalkgrad/ops/swiglu_act.hpp>
@@ -120,7 +121,7 @@ const std::vector<CatalogEntry>& arranged_ops() {
 }
 
 const CatalogEntry* find(const std::string& op) {
-    for (const auto* list : {&catalog(), &arranged_ops()})
+    for (const auto* list : {&catalog(), &arranged_ops(), &parity_modules()})
         for (const CatalogEntry& entry : *list)
             if (op == entry.name) return &entry;
     return nullptr;
