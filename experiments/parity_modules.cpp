@@ -25,7 +25,8 @@ std::string name_in_manifest(std::string name) {
     };
     for (const char* module : {"attention.", "ffn."}) replace(module, "");
     for (const char* module : {"q", "k"}) replace(fmt::format("{}_norm.", module), fmt::format("{}_", module));
-    for (const char* parameter : {"gamma", "beta", "pre", "post", "res"}) replace(fmt::format(".{}", parameter), fmt::format("_{}", parameter));
+    for (const char* parameter : {"gamma", "beta", "pre", "post", "res"})
+        replace(fmt::format(".{}", parameter), fmt::format("_{}", parameter));
     return name;
 }
 
@@ -51,7 +52,8 @@ FfnOptions network(const std::string& word, bool gated, std::size_t d, std::size
 const auto mlp = [](auto& c) {
     const bool gated = static_cast<bool>(c.maybe("w_gate"));
     const auto w = c.in(gated ? "w_gate" : "w1");
-    if (w.rank() != 2) throw Error(fmt::format("parity: the first matrix has shape {}; it must be (d, width)", to_string(w.shape())));
+    if (w.rank() != 2)
+        throw Error(fmt::format("parity: the first matrix has shape {}; it must be (d, width)", to_string(w.shape())));
     const std::string act = c.word("act");
     const double alpha = c.number("alpha", 1.702), limit = c.number("limit", 7);
     return call(c, Ffn(network(act, gated, w.shape()[0], w.shape()[1], alpha, limit)));
@@ -74,35 +76,42 @@ BlockOptions block_options(Arguments<T>& c) {
     if (const auto window = c.maybe_integer("window")) a.window = static_cast<std::size_t>(*window);
     a.sinks = c.flag("sinks", false);
     if (const std::string style = c.word("rope", "none"); style != "none")
-        a.rope = RopeOptions{.style = style == "half" ? RopeStyle::half : RopeStyle::interleaved, .base = c.number("rope_base", 10000)};
+        a.rope = RopeOptions{.style = style == "half" ? RopeStyle::half : RopeStyle::interleaved,
+                             .base = c.number("rope_base", 10000)};
     const std::string axis = c.word("qk_norm", "none");
-    a.qk_norm = {.axis = axis == "per_head" ? QkAxis::per_head : axis == "whole" ? QkAxis::whole_projection : QkAxis::none, .norm = {.eps = eps}};
+    a.qk_norm = {.axis = axis == "per_head" ? QkAxis::per_head
+                         : axis == "whole"  ? QkAxis::whole_projection
+                                            : QkAxis::none,
+                 .norm = {.eps = eps}};
 
     o.ffn = network(c.word("ffn"), true, o.d, count(c, "d_ff"), 1.702, 7);
     if (o.placement == Placement::mhc)
-        o.streams = {.n = count(c, "streams"),
-                     .sinkhorn = sinkhorn_options("parity", c.integer("sinkhorn_k"), c.word("sinkhorn_order"), "unrolled")};
+        o.streams = {
+            .n = count(c, "streams"),
+            .sinkhorn = sinkhorn_options("parity", c.integer("sinkhorn_k"), c.word("sinkhorn_order"), "unrolled")};
     return o;
 }
 
 const auto block = [](auto& c) { return call(c, Block(block_options(c))); };
 const auto stack3 = [](auto& c) {
     const BlockOptions o = block_options(c);
-    const NormOptions last = c.flag("final_norm", false) ? NormOptions{.eps = o.norm.eps} : NormOptions{.kind = NormKind::none};
+    const NormOptions last =
+        c.flag("final_norm", false) ? NormOptions{.eps = o.norm.eps} : NormOptions{.kind = NormKind::none};
     return call(c, Stack(count(c, "layers"), o, last));
 };
 
 }  // namespace
 
 const std::vector<CatalogEntry>& parity_modules() {
-    static const std::vector<CatalogEntry> entries = {entry("ffn_mlp", "act(x W1) W2", "§8", mlp, {}),
-                                                      entry("swiglu_mlp", "(silu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-                                                      entry("reglu_mlp", "(relu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-                                                      entry("geglu_mlp", "(gelu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-                                                      entry("geglu_tanh_mlp", "(gelu_tanh(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-                                                      entry("gpt_oss_mlp", "gpt-oss's gate between two matrices", "§9", mlp, {}),
-                                                      entry("block", "attention and FFN in any placement", "§6", block, {}),
-                                                      entry("stack3", "blocks and a final norm", "§6", stack3, {})};
+    static const std::vector<CatalogEntry> entries = {
+        entry("ffn_mlp", "act(x W1) W2", "§8", mlp, {}),
+        entry("swiglu_mlp", "(silu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
+        entry("reglu_mlp", "(relu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
+        entry("geglu_mlp", "(gelu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
+        entry("geglu_tanh_mlp", "(gelu_tanh(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
+        entry("gpt_oss_mlp", "gpt-oss's gate between two matrices", "§9", mlp, {}),
+        entry("block", "attention and FFN in any placement", "§6", block, {}),
+        entry("stack3", "blocks and a final norm", "§6", stack3, {})};
     return entries;
 }
 

@@ -39,10 +39,13 @@ Var<T> merge(const Var<T>& x) {
 }
 
 GroupedAttentionOptions completed(GroupedAttentionOptions o) {
-    if (o.d == 0 || o.heads == 0) throw Error(fmt::format("attention: d is {} with {} heads; both must be at least 1", o.d, o.heads));
+    if (o.d == 0 || o.heads == 0)
+        throw Error(fmt::format("attention: d is {} with {} heads; both must be at least 1", o.d, o.heads));
     if (o.kv_heads == 0) o.kv_heads = o.heads;
     if (o.heads % o.kv_heads != 0)
-        throw Error(fmt::format("attention: {} query heads cannot share {} key heads evenly; kv_heads must divide heads", o.heads, o.kv_heads));
+        throw Error(
+            fmt::format("attention: {} query heads cannot share {} key heads evenly; kv_heads must divide heads",
+                        o.heads, o.kv_heads));
     if (o.head_dim == 0) {
         if (o.d % o.heads != 0)
             throw Error(fmt::format("attention: {} features do not split into {} heads; give head_dim", o.d, o.heads));
@@ -85,7 +88,8 @@ GroupedAttention::GroupedAttention(const GroupedAttentionOptions& given) : optio
 template <class T>
 Var<T> GroupedAttention::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
     const auto& o = options;
-    if (x.rank() < 2) throw Error(fmt::format("attention: x has shape {}; it must be (…, T, {})", to_string(x.shape()), o.d));
+    if (x.rank() < 2)
+        throw Error(fmt::format("attention: x has shape {}; it must be (…, T, {})", to_string(x.shape()), o.d));
     const Var<T>& source = memory ? memory : x;
     Var<T> q = wq(on, x), k = wk(on, source), v = wv(on, source);
     if (o.clip) {

@@ -10,9 +10,9 @@
 
 namespace chalkgrad::nn {
 
-/// Along which axis queries and keys are normalised (course §7): not at all; inside each head, one gain for all heads (Qwen 3);
-/// likewise with a gain for every head by itself (Cohere); over all heads at once, before they are split (OLMo 2); to length
-/// 1, with a learned τ in the place of 1/√d_h (Henry et al. 2020).
+/// Along which axis queries and keys are normalised (course §7): not at all; inside each head, one gain for all heads
+/// (Qwen 3); likewise with a gain for every head by itself (Cohere); over all heads at once, before they are split
+/// (OLMo 2); to length 1, with a learned τ in the place of 1/√d_h (Henry et al. 2020).
 enum class QkAxis { none, per_head, per_head_gains, whole_projection, l2 };
 
 struct QkNormOptions {
@@ -33,17 +33,17 @@ struct GroupedAttentionOptions {
     std::size_t memory_d = 0;   ///< features of what keys and values are read from; 0: d
     bool q_bias = false, k_bias = false, v_bias = false, o_bias = false;
     bool causal = true;
-    std::optional<std::size_t> window = {};   ///< keys a query sees, itself included
-    std::optional<double> softcap = {};       ///< of the scores, before the mask
-    std::optional<double> scale = {};         ///< of the scores; 1/√head_dim if absent (1 with QkAxis::l2, T5)
+    std::optional<std::size_t> window = {};  ///< keys a query sees, itself included
+    std::optional<double> softcap = {};      ///< of the scores, before the mask
+    std::optional<double> scale = {};        ///< of the scores; 1/√head_dim if absent (1 with QkAxis::l2, T5)
     std::optional<RopeOptions> rope = {};
-    std::optional<double> clip = {};          ///< q, k, v are clamped to ±clip first (OLMo 1)
+    std::optional<double> clip = {};  ///< q, k, v are clamped to ±clip first (OLMo 1)
     QkNormOptions qk_norm = {};
-    bool sinks = false;                       ///< one learned logit for each head (gpt-oss)
+    bool sinks = false;  ///< one learned logit for each head (gpt-oss)
 };
 
-/// y = concat_heads(softmax(scores) v) W_o. Parameters wq (d, heads·head_dim), wk, wv (memory_d, kv_heads·…), wo, their biases
-/// bq, bk, bv, bo, q_norm.gamma, k_norm.gamma, tau, sinks (heads).
+/// y = concat_heads(softmax(scores) v) W_o. Parameters wq (d, heads·head_dim), wk, wv (memory_d, kv_heads·…), wo, their
+/// biases bq, bk, bv, bo, q_norm.gamma, k_norm.gamma, tau, sinks (heads).
 struct GroupedAttention {
     GroupedAttentionOptions options;
     Linear wq, wk, wv, wo;
@@ -54,8 +54,9 @@ struct GroupedAttention {
     /// Throws Error for heads that do not divide, and options that contradict each other.
     explicit GroupedAttention(const GroupedAttentionOptions& options);
 
-    /// x (…, T, d); y the same. The additive mask, a constant or a learned bias (T5), broadcasts to (…, heads, T, keys). With a
-    /// memory (…, S, memory_d), keys and values are read from it: cross-attention, to be built with causal = false.
+    /// x (…, T, d); y the same. The additive mask, a constant or a learned bias (T5), broadcasts to (…, heads, T,
+    /// keys). With a memory (…, S, memory_d), keys and values are read from it: cross-attention, to be built with
+    /// causal = false.
     template <class T>
     Var<T> operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask = {}, const Var<T>& memory = {}) const;
     void visit(const Visitor& v) const;

@@ -8,16 +8,21 @@ namespace {
 
 BlockOptions completed(BlockOptions o) {
     if (o.d == 0) throw Error("block: d is 0; give the number of features of the residual stream");
-    FfnOptions& ffn = std::holds_alternative<MoeOptions>(o.ffn) ? std::get<MoeOptions>(o.ffn).expert : std::get<FfnOptions>(o.ffn);
+    FfnOptions& ffn =
+        std::holds_alternative<MoeOptions>(o.ffn) ? std::get<MoeOptions>(o.ffn).expert : std::get<FfnOptions>(o.ffn);
     const auto take = [&](std::size_t& d, const char* part) {
         if (d == 0) d = o.d;
-        if (d != o.d) throw Error(fmt::format("block: {} has {} features and the residual stream {}; they must agree", part, d, o.d));
+        if (d != o.d)
+            throw Error(
+                fmt::format("block: {} has {} features and the residual stream {}; they must agree", part, d, o.d));
     };
     take(o.attention.d, "attention");
     take(ffn.d, "ffn");
     if (o.cross) take(o.cross->d, "cross");
-    if (o.cross && o.cross->causal) throw Error("block: cross-attention is causal; its keys are another sequence's: set causal = false");
-    if (o.cross && o.placement == Placement::parallel) throw Error("block: a parallel block has two branches; it has no place for cross-attention");
+    if (o.cross && o.cross->causal)
+        throw Error("block: cross-attention is causal; its keys are another sequence's: set causal = false");
+    if (o.cross && o.placement == Placement::parallel)
+        throw Error("block: a parallel block has two branches; it has no place for cross-attention");
     return o;
 }
 
@@ -30,10 +35,11 @@ std::string norm_name(Placement placement, std::size_t k, bool output) {
 }  // namespace
 
 BlockOptions vision_block_options(std::size_t d, std::size_t heads, std::size_t width) {
-    return {.d = d,
-            .norm = layer_norm_options(1e-6),
-            .attention = {.heads = heads, .q_bias = true, .k_bias = true, .v_bias = true, .o_bias = true, .causal = false},
-            .ffn = FfnOptions{.width = width, .activation = Activation::gelu, .gated = false, .bias = true}};
+    return {
+        .d = d,
+        .norm = layer_norm_options(1e-6),
+        .attention = {.heads = heads, .q_bias = true, .k_bias = true, .v_bias = true, .o_bias = true, .causal = false},
+        .ffn = FfnOptions{.width = width, .activation = Activation::gelu, .gated = false, .bias = true}};
 }
 
 Block::Block(const BlockOptions& given) : options(completed(given)) {
@@ -78,8 +84,11 @@ Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, co
     const auto step = [&](std::size_t k, const Var<T>& h, const auto& f) {
         const Branch& branch = branches[k];
         if (branch.streams)
-            return (*branch.streams)(on, fmt::format("mhc{}", k + 1), h, [&](const Var<T>& u) { return f(branch.norm(on, u)); });
-        const auto norm = [&](const Var<T>& u, int which) { return (which == 1 ? branch.norm : branch.output_norm)(on, u); };
+            return (*branch.streams)(on, fmt::format("mhc{}", k + 1), h,
+                                     [&](const Var<T>& u) { return f(branch.norm(on, u)); });
+        const auto norm = [&](const Var<T>& u, int which) {
+            return (which == 1 ? branch.norm : branch.output_norm)(on, u);
+        };
         return residual(options.placement, h, f, norm, options.alpha);
     };
     if (cross && !memory) throw Error("block: it has cross-attention, and no memory was given");
@@ -119,7 +128,8 @@ std::vector<Parameter> last_matrices(const Block& block) {
 
 void set_deepnorm_init(const Block& block, double beta) {
     const Visitor::Action set = [&](const std::string& name, const Parameter& p) {
-        if (p.shape().rank() < 2 || p.component() == "router" || p.component() == "mhc" || p.component() == "qk_norm") return;
+        if (p.shape().rank() < 2 || p.component() == "router" || p.component() == "mhc" || p.component() == "qk_norm")
+            return;
         const bool scores = name.ends_with("wq") || name.ends_with("wk");
         const std::size_t rank = p.shape().rank();
         p.set_init(xavier_normal(p.shape()[rank - 2], p.shape()[rank - 1], scores ? 1 : beta));
@@ -131,7 +141,8 @@ void set_depth_scaled_init(const Block& block, std::size_t layers) {
     for (const Parameter& p : last_matrices(block)) p.set_init(depth_scaled(p.shape()[p.shape().rank() - 2], layers));
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> Block::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;
+#define CHALKGRAD_INSTANTIATE(T) \
+    template Var<T> Block::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 }  // namespace chalkgrad::nn

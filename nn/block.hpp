@@ -1,4 +1,5 @@
-// A Transformer block: attention and a feed-forward network, each a residual branch, with norms where the placement puts them.
+// A Transformer block: attention and a feed-forward network, each a residual branch, with norms where the placement
+// puts them.
 #pragma once
 
 #include <optional>
@@ -19,18 +20,18 @@ struct BlockOptions {
     GroupedAttentionOptions attention = {};
     std::optional<GroupedAttentionOptions> cross = {};  ///< a second attention, to a memory (the decoder of 2017, T5)
     std::variant<FfnOptions, MoeOptions> ffn = {};
-    double alpha = 1;          ///< DeepNorm's weight of the residual; deepnorm() gives it
-    bool shared_norm = true;   ///< parallel: one norm feeds both branches (GPT-J), or each has its own (GPT-NeoX)
+    double alpha = 1;             ///< DeepNorm's weight of the residual; deepnorm() gives it
+    bool shared_norm = true;      ///< parallel: one norm feeds both branches (GPT-J), or each has its own (GPT-NeoX)
     StreamsOptions streams = {};  ///< mhc
 };
 
-/// A block of a vision Transformer (Dosovitskiy et al. 2021): Pre-LN with LayerNorm, every patch sees every other, biases
-/// everywhere, FFN of width `width` with GELU and no gate.
+/// A block of a vision Transformer (Dosovitskiy et al. 2021): Pre-LN with LayerNorm, every patch sees every other,
+/// biases everywhere, FFN of width `width` with GELU and no gate.
 BlockOptions vision_block_options(std::size_t d, std::size_t heads, std::size_t width);
 
-/// One residual branch after another (course §6), or both from the same place in parallel, or around the streams of mHC. Parameters
-/// attention.wq …, cross.wq …, ffn.w_gate …; the norms of branch k are called norm<k>, of Peri norm<k>_in and norm<k>_out, of
-/// output-only norm<k>_out; mhc<k>.pre …. Scopes have the same names.
+/// One residual branch after another (course §6), or both from the same place in parallel, or around the streams of
+/// mHC. Parameters attention.wq …, cross.wq …, ffn.w_gate …; the norms of branch k are called norm<k>, of Peri
+/// norm<k>_in and norm<k>_out, of output-only norm<k>_out; mhc<k>.pre …. Scopes have the same names.
 struct Block {
     /// The norms and streams of one branch; those that the placement does not have are absent.
     struct Branch {

@@ -1,5 +1,5 @@
-// The catalogue of blocks: every placement, real families' blocks, FFNs, stacks, by name, small enough to check and to draw.
-// `list blocks`, drawings, gradcheck and the pages for lectures walk this list.
+// The catalogue of blocks: every placement, real families' blocks, FFNs, stacks, by name, small enough to check and to
+// draw. `list blocks`, drawings, gradcheck and the pages for lectures walk this list.
 #pragma once
 
 #include <functional>
@@ -26,8 +26,9 @@ struct BlockEntry {
     std::string formula;  ///< one line, for lists
     std::string section;  ///< of the course
     Kind kind;
-    /// Records it: parameters and inputs drawn from the seed, all of them off the values that hide faults (gains of 1, biases of 0); on
-    /// a tape of shapes, shapes. Inputs and output are named "x" and "y"; the rest lies in scopes named as the modules.
+    /// Records it: parameters and inputs drawn from the seed, all of them off the values that hide faults (gains of 1,
+    /// biases of 0); on a tape of shapes, shapes. Inputs and output are named "x" and "y"; the rest lies in scopes
+    /// named as the modules.
     std::function<Recorded(const Tape&, std::uint64_t seed)> record;
 };
 

@@ -19,14 +19,16 @@ struct Named {
     Activation activation;
     const char* name;
 };
-constexpr std::array activations = {Named{Activation::identity, "identity"},   Named{Activation::relu, "relu"},
-                                    Named{Activation::silu, "silu"},           Named{Activation::gelu, "gelu"},
-                                    Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::quick_gelu, "quick_gelu"}};
+constexpr std::array activations = {
+    Named{Activation::identity, "identity"},   Named{Activation::relu, "relu"},
+    Named{Activation::silu, "silu"},           Named{Activation::gelu, "gelu"},
+    Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::quick_gelu, "quick_gelu"}};
 
 /// Columns start, start + step, … up to stop.
 template <class T>
 Var<T> columns(const Var<T>& x, std::size_t start, std::size_t stop, std::ptrdiff_t step = 1) {
-    const Range range{.start = static_cast<std::ptrdiff_t>(start), .stop = static_cast<std::ptrdiff_t>(stop), .step = step};
+    const Range range{
+        .start = static_cast<std::ptrdiff_t>(start), .stop = static_cast<std::ptrdiff_t>(stop), .step = step};
     return slice(x, {Ellipsis{}, range});
 }
 
@@ -79,7 +81,8 @@ std::uint64_t matched_ffn_width(std::uint64_t d, std::uint64_t multiple) {
     std::uint64_t eightfold, padded;
     if (__builtin_mul_overflow(d, std::uint64_t{8}, &eightfold) ||
         __builtin_add_overflow(eightfold / 3, multiple - 1, &padded))
-        throw Error(fmt::format("matched_ffn_width: d is {} with multiples of {}; the width does not fit in 64 bits", d, multiple));
+        throw Error(fmt::format("matched_ffn_width: d is {} with multiples of {}; the width does not fit in 64 bits", d,
+                                multiple));
     return padded / multiple * multiple;
 }
 
@@ -119,7 +122,8 @@ Ffn::Ffn(const FfnOptions& its_options, const std::string& component) : options(
     if (!o.gated && o.packing != Packing::separate)
         throw Error("ffn: packing is set on an FFN without a gate; it has one matrix only");
     const SwigluOptions& s = o.swiglu;
-    if ((s.alpha != 1 || s.gate_limit || s.up_limit || s.shift_up != 0) && !(o.gated && o.activation == Activation::silu))
+    if ((s.alpha != 1 || s.gate_limit || s.up_limit || s.shift_up != 0) &&
+        !(o.gated && o.activation == Activation::silu))
         throw Error("ffn: α, limits and shift of the gate are set; they go with a gate with silu only");
     if (!o.gated) {
         first = Linear("w1", o.d, o.width, o.bias, component);
@@ -145,10 +149,10 @@ void Ffn::visit(const Visitor& v) const {
     for (const Linear* matrix : {&first, &up, &second}) v(*matrix);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                    \
-    template Var<T> activate(Activation, const Var<T>&);                           \
-    template Var<T> gate(const FfnOptions&, const Var<T>&, const Var<T>&);         \
-    template Var<T> middle(const FfnOptions&, const Var<T>&);                      \
+#define CHALKGRAD_INSTANTIATE(T)                                           \
+    template Var<T> activate(Activation, const Var<T>&);                   \
+    template Var<T> gate(const FfnOptions&, const Var<T>&, const Var<T>&); \
+    template Var<T> middle(const FfnOptions&, const Var<T>&);              \
     template Var<T> Ffn::operator()(Binding<T>&, const Var<T>&) const;
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 

@@ -8,7 +8,8 @@
 
 namespace chalkgrad::nn {
 
-/// φ of an FFN (course §8). identity leaves it out: then the two matrices are one linear map, and a gated FFN is quadratic.
+/// φ of an FFN (course §8). identity leaves it out: then the two matrices are one linear map, and a gated FFN is
+/// quadratic.
 enum class Activation { identity, relu, silu, gelu, gelu_tanh, quick_gelu };
 const char* name(Activation activation);
 /// The activation of that name; throws Error naming the close ones.
@@ -16,8 +17,8 @@ Activation activation_named(std::string_view word);
 template <class T>
 Var<T> activate(Activation activation, const Var<T>& x);
 
-/// Gate and up as two matrices, or as one (d, 2 width): the gate first and then the up half (Phi-3), the up half first (OLMo 1),
-/// or columns gate, up, gate, up, … (gpt-oss).
+/// Gate and up as two matrices, or as one (d, 2 width): the gate first and then the up half (Phi-3), the up half first
+/// (OLMo 1), or columns gate, up, gate, up, … (gpt-oss).
 enum class Packing { separate, gate_first, up_first, interleaved };
 
 struct FfnOptions {
@@ -32,8 +33,8 @@ struct FfnOptions {
 /// gpt-oss's: α 1.702, limits 7, shift 1, biases, interleaved columns (course §9, §15).
 FfnOptions gpt_oss_ffn_options(std::size_t d, std::size_t width);
 
-/// The width of a gated FFN with as many weights as an ungated one of width 4 d: 8 d/3, rounded down, then up to a multiple
-/// (course §9). Throws Error for a multiple of 0 and a d so large that 8 d is not a number of 64 bits.
+/// The width of a gated FFN with as many weights as an ungated one of width 4 d: 8 d/3, rounded down, then up to a
+/// multiple (course §9). Throws Error for a multiple of 0 and a d so large that 8 d is not a number of 64 bits.
 std::uint64_t matched_ffn_width(std::uint64_t d, std::uint64_t multiple = 1);
 
 /// The middle of an FFN: what becomes of the gate g and the up branch u.

@@ -14,7 +14,8 @@ std::string block_of(const std::string& name) {
     for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
         const std::size_t end = name.find('.', dot + 1);
         const std::string part = name.substr(dot + 1, end == std::string::npos ? end : end - dot - 1);
-        if (end != std::string::npos && !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; }))
+        if (end != std::string::npos && !part.empty() &&
+            std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; }))
             return name.substr(0, end);
     }
     return {};
@@ -39,7 +40,8 @@ std::uint64_t add_counts(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t multiply_counts(std::uint64_t a, std::uint64_t b) {
     std::uint64_t product;
-    if (__builtin_mul_overflow(a, b, &product)) throw Error(fmt::format("ledger: {} x {} does not fit in 64 bits", a, b));
+    if (__builtin_mul_overflow(a, b, &product))
+        throw Error(fmt::format("ledger: {} x {} does not fit in 64 bits", a, b));
     return product;
 }
 
@@ -56,15 +58,18 @@ Ledger ledger_of(const std::vector<NamedParameter>& parameters) {
     for (const auto& [name, parameter] : parameters) {
         const std::uint64_t count = parameter.shape().size();
         const auto [known, is_new] = first_name.try_emplace(parameter.id(), name);
-        ledger.entries.push_back({name, parameter.component(), parameter.shape(), is_new ? "" : known->second, !parameter.learned()});
-        if (const std::string block = block_of(name); !block.empty() && (blocks.empty() || blocks.back().first != block))
+        ledger.entries.push_back(
+            {name, parameter.component(), parameter.shape(), is_new ? "" : known->second, !parameter.learned()});
+        if (const std::string block = block_of(name);
+            !block.empty() && (blocks.empty() || blocks.back().first != block))
             blocks.emplace_back(block, 0);
         std::uint64_t& total = !is_new ? ledger.aliases : parameter.learned() ? ledger.distinct : ledger.buffers;
         total = add_counts(total, count);
         if (!is_new || !parameter.learned()) continue;
         auto component = std::find_if(ledger.components.begin(), ledger.components.end(),
                                       [&](const Ledger::Component& c) { return c.name == parameter.component(); });
-        if (component == ledger.components.end()) component = ledger.components.insert(component, {parameter.component(), 0});
+        if (component == ledger.components.end())
+            component = ledger.components.insert(component, {parameter.component(), 0});
         component->parameters += count;
         if (!block_of(name).empty()) blocks.back().second += count;
     }
@@ -85,13 +90,16 @@ std::ostream& operator<<(std::ostream& out, const Ledger& ledger) {
     for (const Ledger::Component& c : ledger.components) width = std::max(width, c.name.size());
     const double total = static_cast<double>(std::max<std::uint64_t>(ledger.distinct, 1));
     for (const Ledger::Component& c : ledger.components)
-        out << fmt::format("{:{}} {:>20} {:6.2f} %\n", c.name, width, grouped(c.parameters), 100 * static_cast<double>(c.parameters) / total);
+        out << fmt::format("{:{}} {:>20} {:6.2f} %\n", c.name, width, grouped(c.parameters),
+                           100 * static_cast<double>(c.parameters) / total);
     out << fmt::format("{:{}} {:>20}\n", "distinct", width, grouped(ledger.distinct));
-    if (ledger.aliases != 0) out << fmt::format("{:{}} {:>20}  not counted again\n", "tied", width, grouped(ledger.aliases));
-    if (ledger.buffers != 0) out << fmt::format("{:{}} {:>20}  not learned\n", "buffers", width, grouped(ledger.buffers));
+    if (ledger.aliases != 0)
+        out << fmt::format("{:{}} {:>20}  not counted again\n", "tied", width, grouped(ledger.aliases));
+    if (ledger.buffers != 0)
+        out << fmt::format("{:{}} {:>20}  not learned\n", "buffers", width, grouped(ledger.buffers));
     for (const Ledger::Blocks& b : ledger.blocks)
-        out << fmt::format("{:{}} {:>20}  in each of {} block{}, from {} on\n", "block", width, grouped(b.parameters), b.count,
-                           b.count == 1 ? "" : "s", b.first);
+        out << fmt::format("{:{}} {:>20}  in each of {} block{}, from {} on\n", "block", width, grouped(b.parameters),
+                           b.count, b.count == 1 ? "" : "s", b.first);
     return out;
 }
 

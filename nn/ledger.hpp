@@ -31,9 +31,9 @@ struct Ledger {
     };
 
     std::vector<Entry> entries;
-    std::uint64_t distinct = 0;  ///< learned numbers, each counted once however often it is used (course §10)
-    std::uint64_t aliases = 0;   ///< what storing tied weights under each name would add
-    std::uint64_t buffers = 0;   ///< numbers that are kept, not learned
+    std::uint64_t distinct = 0;         ///< learned numbers, each counted once however often it is used (course §10)
+    std::uint64_t aliases = 0;          ///< what storing tied weights under each name would add
+    std::uint64_t buffers = 0;          ///< numbers that are kept, not learned
     std::vector<Component> components;  ///< of the distinct ones, in order of first appearance
     std::vector<Blocks> blocks;
 

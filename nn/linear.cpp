@@ -44,8 +44,8 @@ Var<T> Embedding::tied(Binding<T>& on, const Var<T>& x) const {
     return matmul(x, transpose(on(table)));
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                               \
-    template Var<T> Linear::operator()(Binding<T>&, const Var<T>&) const;      \
+#define CHALKGRAD_INSTANTIATE(T)                                                          \
+    template Var<T> Linear::operator()(Binding<T>&, const Var<T>&) const;                 \
     template Var<T> Embedding::operator()(Binding<T>&, const Array<std::int64_t>&) const; \
     template Var<T> Embedding::tied(Binding<T>&, const Var<T>&) const;
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)

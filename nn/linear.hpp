@@ -13,8 +13,8 @@ struct Linear {
 
     /// Absent: a branch that a module does not have.
     Linear() = default;
-    /// The weight is called `name`, the bias the same with b in front: "wq" and "bq". Biases count under component + "_bias".
-    /// Throws Error for an extent of 0.
+    /// The weight is called `name`, the bias the same with b in front: "wq" and "bq". Biases count under component +
+    /// "_bias". Throws Error for an extent of 0.
     Linear(const std::string& name, std::size_t in, std::size_t out, bool with_bias, const std::string& component);
 
     explicit operator bool() const { return static_cast<bool>(weight); }
@@ -23,7 +23,8 @@ struct Linear {
     void visit(const Visitor& v) const;
 };
 
-/// y[i…] = table[ids[i…]]: table (rows, d), rows a vocabulary or positions. Starts at N(0, 1/d). tied(x) is x tableᵀ, the head that shares it.
+/// y[i…] = table[ids[i…]]: table (rows, d), rows a vocabulary or positions. Starts at N(0, 1/d). tied(x) is x tableᵀ,
+/// the head that shares it.
 struct Embedding {
     Parameter table;
 

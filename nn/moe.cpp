@@ -86,7 +86,8 @@ void Experts::visit(const Visitor& v) const {
 Moe::Moe(const MoeOptions& its_options) : options(its_options) {
     const auto& o = options;
     if (o.experts == 0 || o.per_token == 0 || o.per_token > o.experts)
-        throw Error(fmt::format("moe: {} of {} experts for each token; per_token must lie between 1 and experts", o.per_token, o.experts));
+        throw Error(fmt::format("moe: {} of {} experts for each token; per_token must lie between 1 and experts",
+                                o.per_token, o.experts));
     router = Linear("w_router", o.expert.d, o.experts, o.router_bias, "router");
     if (o.correction) correction = Parameter("correction", {o.experts}, "router", constant(0), false);
     experts = Experts(o.expert, o.experts);
@@ -138,9 +139,9 @@ void Moe::visit(const Visitor& v) const {
     if (shared) v("shared", *shared);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                               \
-    template Var<T> Experts::operator()(Binding<T>&, const Var<T>&) const;     \
-    template Var<T> Moe::route(Binding<T>&, const Var<T>&) const;              \
+#define CHALKGRAD_INSTANTIATE(T)                                           \
+    template Var<T> Experts::operator()(Binding<T>&, const Var<T>&) const; \
+    template Var<T> Moe::route(Binding<T>&, const Var<T>&) const;          \
     template Var<T> Moe::operator()(Binding<T>&, const Var<T>&) const;
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 

@@ -15,11 +15,12 @@ struct MoeOptions {
     std::size_t experts = 0;    ///< how many there are
     std::size_t per_token = 1;  ///< how many a token is sent to
     Scoring scoring = Scoring::softmax;
-    bool normalize = true;      ///< the weights of the picked ones add up to 1: with softmax, it runs over them alone (gpt-oss, Mixtral)
-    double scale = 1;           ///< of the weights (DeepSeek's routed_scaling_factor)
+    bool normalize =
+        true;  ///< the weights of the picked ones add up to 1: with softmax, it runs over them alone (gpt-oss, Mixtral)
+    double scale = 1;  ///< of the weights (DeepSeek's routed_scaling_factor)
     bool router_bias = false;
-    bool correction = false;    ///< a buffer (experts) that is added to the scores for picking only (DeepSeek 3)
-    bool weight_input = false;  ///< an expert sees weight · x, and its output is not weighted (Llama 4)
+    bool correction = false;       ///< a buffer (experts) that is added to the scores for picking only (DeepSeek 3)
+    bool weight_input = false;     ///< an expert sees weight · x, and its output is not weighted (Llama 4)
     std::size_t shared_width = 0;  ///< of an FFN that sees every token; 0: there is none
 };
 
@@ -37,10 +38,11 @@ struct Experts {
     void visit(const Visitor& v) const;
 };
 
-/// y = Σ_{e picked} p_e FFN_e(x) (+ FFN_shared(x)). Every expert is computed for every token and the others weigh exactly 0: a small
-/// forward that shows the mathematics, not a fast one. Which experts are picked is a constant of the recorded program: gradients run
-/// through the picked ones and their weights, and exactly 0 reaches the others (ties: the first ones). On a tape of shapes nothing is
-/// picked. Parameters w_router (d, experts), b_router, correction, experts.w_gate …, shared.w_gate ….
+/// y = Σ_{e picked} p_e FFN_e(x) (+ FFN_shared(x)). Every expert is computed for every token and the others weigh
+/// exactly 0: a small forward that shows the mathematics, not a fast one. Which experts are picked is a constant of the
+/// recorded program: gradients run through the picked ones and their weights, and exactly 0 reaches the others (ties:
+/// the first ones). On a tape of shapes nothing is picked. Parameters w_router (d, experts), b_router, correction,
+/// experts.w_gate …, shared.w_gate ….
 struct Moe {
     MoeOptions options;
     Linear router;

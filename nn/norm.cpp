@@ -18,7 +18,8 @@ NormOptions layer_norm_options(double eps, bool bias) {
 Norm::Norm(std::string its_name, std::size_t d, const NormOptions& its_options, const std::string& component)
     : Norm(std::move(its_name), 0, d, its_options, component) {}
 
-Norm::Norm(std::string its_name, std::size_t heads, std::size_t d, const NormOptions& its_options, const std::string& component)
+Norm::Norm(std::string its_name, std::size_t heads, std::size_t d, const NormOptions& its_options,
+           const std::string& component)
     : name(std::move(its_name)), options(its_options) {
     if (options.kind == NormKind::none) return;
     if (d == 0) throw Error(fmt::format("norm: '{}' has no features; give it at least 1", name));
@@ -50,7 +51,8 @@ Var<T> Norm::operator()(Binding<T>& on, const Var<T>& x) const {
     if (!by_head) return apply(x, gain, bias, slope);
     // (heads, d) stands beside (…, heads, T, d) as (heads, 1, d).
     const auto beside = [](const Var<T>& row) {
-        return reshape(row, {static_cast<std::ptrdiff_t>(row.shape()[0]), 1, static_cast<std::ptrdiff_t>(row.shape()[1])});
+        return reshape(row,
+                       {static_cast<std::ptrdiff_t>(row.shape()[0]), 1, static_cast<std::ptrdiff_t>(row.shape()[1])});
     };
     Var<T> y = apply(x, {}, {}, slope);
     if (gain) y = y * beside(options.gain == NormGain::one_plus_weight ? 1 + gain : gain);

@@ -22,8 +22,8 @@ struct NormOptions {
 /// LayerNorm with gain and bias.
 NormOptions layer_norm_options(double eps = 1e-5, bool bias = true);
 
-/// Normalises the last axis, d features. Parameters "gamma" (d), which starts at 1 (at 0 for one_plus_weight), "beta" (d) at 0, and
-/// dyt's "alpha".
+/// Normalises the last axis, d features. Parameters "gamma" (d), which starts at 1 (at 0 for one_plus_weight), "beta"
+/// (d) at 0, and dyt's "alpha".
 struct Norm {
     std::string name;  ///< of its scope: "norm1"
     NormOptions options{.kind = NormKind::none};

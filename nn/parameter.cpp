@@ -38,8 +38,9 @@ Parameter::Parameter(std::string name, const Shape& shape, std::string component
 const Array<double>& Parameter::value() const {
     if (!*this) throw Error("parameter: it is absent and has no numbers");
     if (!has_value())
-        throw Error(fmt::format("parameter: '{}' of shape {} has no numbers; call initialize() on the module, or assign()",
-                                name(), to_string(shape())));
+        throw Error(
+            fmt::format("parameter: '{}' of shape {} has no numbers; call initialize() on the module, or assign()",
+                        name(), to_string(shape())));
     return state_->value;
 }
 
@@ -88,8 +89,8 @@ Var<T> Binding<T>::operator()(const Parameter& parameter) {
 template <class T>
 void Binding<T>::bind(const Parameter& parameter, const Var<T>& line) {
     if (!(line.shape() == parameter.shape()))
-        throw Error(fmt::format("parameter: '{}' has shape {}; a line of shape {} cannot stand for it", parameter.name(),
-                                to_string(parameter.shape()), to_string(line.shape())));
+        throw Error(fmt::format("parameter: '{}' has shape {}; a line of shape {} cannot stand for it",
+                                parameter.name(), to_string(parameter.shape()), to_string(line.shape())));
     if (!index_.try_emplace(parameter.id(), bound_.size()).second)
         throw Error(fmt::format("parameter: '{}' is on the tape already; bind it before it is used", parameter.name()));
     bound_.push_back({parameter, line});

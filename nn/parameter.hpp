@@ -1,16 +1,17 @@
 // Parameters live outside every tape; a Binding puts each of them on one tape, once. What a module is.
 //
 // A module is a struct of options, parameters and other modules. It is built from a struct of options, and has
-//     template <class T> Var<T> operator()(Binding<T>& on, const Var<T>& x) const;   // records its lines on the tape of `on`
-//     void visit(const Visitor& visitor) const;                                      // names its parameters, in order
+//     template <class T> Var<T> operator()(Binding<T>& on, const Var<T>& x) const;   // records its lines on the tape
+//     of `on` void visit(const Visitor& visitor) const;                                      // names its parameters,
+//     in order
 // To use one:
 //     Ffn ffn({.d = 64, .width = 172});            // shapes only: no numbers yet
 //     Generator rng(0);
 //     initialize(ffn, rng);                        // draws them
 //     Tape tape;
 //     Binding<double> on(tape);
-//     const auto y = ffn(on, tape.constant(x));    // a fresh Binding for each tape; no initialize() for a tape of shapes only
-//     y.backward(gy);                              // then on(ffn.down.weight).grad()
+//     const auto y = ffn(on, tape.constant(x));    // a fresh Binding for each tape; no initialize() for a tape of
+//     shapes only y.backward(gy);                              // then on(ffn.down.weight).grad()
 // A Parameter is a handle: a copy is the same parameter, which is how weights are tied.
 #pragma once
 
@@ -27,7 +28,8 @@
 
 namespace chalkgrad::nn {
 
-/// A named array that is learned, or kept fixed (a buffer). It has a shape from the start and numbers once they are given.
+/// A named array that is learned, or kept fixed (a buffer). It has a shape from the start and numbers once they are
+/// given.
 class Parameter {
 public:
     /// Absent: the bias of a layer without one. Converts to false.
@@ -121,9 +123,9 @@ void initialize_for_check(const Module& module, Generator& rng) {
     initialize_for_check(parameters_of(module), rng);
 }
 
-/// The parameters that are on one tape. Each is recorded where it is first used and is one line from then on, so the gradients
-/// of all its uses add up. Good until the tape is rewound past those lines. T may be any scalar of a Var: the numbers are
-/// rounded to it once.
+/// The parameters that are on one tape. Each is recorded where it is first used and is one line from then on, so the
+/// gradients of all its uses add up. Good until the tape is rewound past those lines. T may be any scalar of a Var: the
+/// numbers are rounded to it once.
 template <class T>
 class Binding {
 public:
@@ -134,7 +136,8 @@ public:
     const Tape& tape() const { return tape_; }
     [[nodiscard]] Scope scope(std::string_view name) const { return tape_.scope(name); }
 
-    /// Its line; an absent Var for an absent parameter. Throws Error for one without numbers, unless the tape keeps shapes only.
+    /// Its line; an absent Var for an absent parameter. Throws Error for one without numbers, unless the tape keeps
+    /// shapes only.
     Var<T> operator()(const Parameter& parameter);
     /// Lets a line of the tape stand for a parameter. Throws Error for another shape, and if it has been used before.
     void bind(const Parameter& parameter, const Var<T>& line);

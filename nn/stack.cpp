@@ -14,8 +14,8 @@ Stack::Stack(const std::vector<BlockOptions>& its_blocks, const NormOptions& fin
     if (its_blocks.empty()) throw Error("stack: it has no block; give at least one");
     for (const BlockOptions& block : its_blocks) {
         if (block.d != its_blocks[0].d || block.placement != its_blocks[0].placement)
-            throw Error(fmt::format("stack: blocks of {} ({}) and {} features ({}); d and placement must agree", its_blocks[0].d,
-                                    name(its_blocks[0].placement), block.d, name(block.placement)));
+            throw Error(fmt::format("stack: blocks of {} ({}) and {} features ({}); d and placement must agree",
+                                    its_blocks[0].d, name(its_blocks[0].placement), block.d, name(block.placement)));
         blocks.emplace_back(block);
     }
     if (final_norm.kind != NormKind::none) final = Norm("final", its_blocks[0].d, final_norm, "final_norm");
@@ -91,9 +91,9 @@ void LanguageModel::visit(const Visitor& v) const {
     v(tied_bias);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                                \
-    template Var<T> Stack::body(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;                \
-    template Var<T> Stack::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;          \
+#define CHALKGRAD_INSTANTIATE(T)                                                                       \
+    template Var<T> Stack::body(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;       \
+    template Var<T> Stack::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const; \
     template Var<T> LanguageModel::operator()(Binding<T>&, const Array<std::int64_t>&) const;
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 

@@ -28,18 +28,19 @@ struct Stack {
 struct LanguageModelOptions {
     std::size_t vocabulary = 0;
     std::vector<BlockOptions> blocks;
-    std::size_t positions = 0;    ///< rows of a learned table of positions; 0: none
+    std::size_t positions = 0;                          ///< rows of a learned table of positions; 0: none
     NormOptions embed_norm = {.kind = NormKind::none};  ///< after the embedding (BERT)
     NormOptions final_norm = {};
-    bool tied = false;            ///< the head is the embedding's table, used a second time
+    bool tied = false;  ///< the head is the embedding's table, used a second time
     bool head_bias = false;
-    double embed_scale = 1;       ///< Gemma: √d
-    double logit_scale = 1;       ///< Cohere
+    double embed_scale = 1;                    ///< Gemma: √d
+    double logit_scale = 1;                    ///< Cohere
     std::optional<double> logit_softcap = {};  ///< Gemma 2
 };
 
-/// Token ids to scores of the next token. With mHC blocks the embedding enters as equal streams, and their sum leaves. Parameters
-/// embedding (V, d), positions, layers.0.…, final.gamma, and w_head (d, V), b_head; a tied head is listed as head.embedding.
+/// Token ids to scores of the next token. With mHC blocks the embedding enters as equal streams, and their sum leaves.
+/// Parameters embedding (V, d), positions, layers.0.…, final.gamma, and w_head (d, V), b_head; a tied head is listed as
+/// head.embedding.
 struct LanguageModel {
     LanguageModelOptions options;
     Embedding embedding, positions;

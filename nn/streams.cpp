@@ -44,7 +44,8 @@ Streams::Streams(std::size_t d, const StreamsOptions& its_options) : options(its
     pre_map = parameter("pre_map", {n * d, n}, fan_in(n * d));
     post_map = parameter("post_map", {n * d, n}, fan_in(n * d));
     res_map = parameter("res_map", {n * d, n * n}, fan_in(n * d));
-    for (auto [scale, name] : {std::pair(&pre_scale, "pre_scale"), {&post_scale, "post_scale"}, {&res_scale, "res_scale"}})
+    for (auto [scale, name] :
+         {std::pair(&pre_scale, "pre_scale"), {&post_scale, "post_scale"}, {&res_scale, "res_scale"}})
         *scale = parameter(name, Shape(), constant(0.01));
 }
 
@@ -57,7 +58,8 @@ Streams::Maps<T> Streams::maps(Binding<T>& on, const Var<T>& h) const {
     if (options.mixing != Mixing::x_dependent) {
         const Var<T> flat = reshape(h, {extent(n), extent(rows * d)});
         const Var<T> mixed = mix ? matmul(on(mix), flat) : mhc_mix_param(flat, on(res), options.sinkhorn);
-        return {by_stream(sigmoid(on(pre)), h), by_stream(2 * sigmoid(on(post)), h), reshape(mixed, extents(h.shape()))};
+        return {by_stream(sigmoid(on(pre)), h), by_stream(2 * sigmoid(on(post)), h),
+                reshape(mixed, extents(h.shape()))};
     }
     // Token by token: X (rows, n, d), and one row x̂ of n·d features.
     const Var<T> x = transpose(reshape(h, {extent(n), extent(rows), extent(d)}), {1, 0, 2});
@@ -68,8 +70,10 @@ Streams::Maps<T> Streams::maps(Binding<T>& on, const Var<T>& h) const {
     };
     Extents weights = extents(h.shape());
     weights.back() = 1;
-    const Var<T> read = sigmoid(logits(pre, pre_scale, pre_map)), write = 2 * sigmoid(logits(post, post_scale, post_map));
-    const Var<T> a = sinkhorn_log(reshape(logits(res, res_scale, res_map), {extent(rows), extent(n), extent(n)}), options.sinkhorn);
+    const Var<T> read = sigmoid(logits(pre, pre_scale, pre_map)),
+                 write = 2 * sigmoid(logits(post, post_scale, post_map));
+    const Var<T> a =
+        sinkhorn_log(reshape(logits(res, res_scale, res_map), {extent(rows), extent(n), extent(n)}), options.sinkhorn);
     const Var<T> mixed = transpose(matmul(a, x), {1, 0, 2});
     return {reshape(transpose(read), weights), reshape(transpose(write), weights), reshape(mixed, extents(h.shape()))};
 }
@@ -80,7 +84,9 @@ Var<T> Streams::gather(const Var<T>& weights, const Var<T>& h) {
 }
 
 void Streams::visit(const Visitor& v) const {
-    for (const Parameter* p : {&pre, &post, &res, &mix, &pre_map, &post_map, &res_map, &pre_scale, &post_scale, &res_scale}) v(*p);
+    for (const Parameter* p :
+         {&pre, &post, &res, &mix, &pre_map, &post_map, &res_map, &pre_scale, &post_scale, &res_scale})
+        v(*p);
 }
 
 template <class T>
@@ -93,10 +99,10 @@ Var<T> merge_streams(const Var<T>& h) {
     return sum(h, 0);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                         \
-    template Streams::Maps<T> Streams::maps(Binding<T>&, const Var<T>&) const;           \
-    template Var<T> Streams::gather(const Var<T>&, const Var<T>&);                       \
-    template Var<T> expand_streams(const Var<T>&, std::size_t);                          \
+#define CHALKGRAD_INSTANTIATE(T)                                               \
+    template Streams::Maps<T> Streams::maps(Binding<T>&, const Var<T>&) const; \
+    template Var<T> Streams::gather(const Var<T>&, const Var<T>&);             \
+    template Var<T> expand_streams(const Var<T>&, std::size_t);                \
     template Var<T> merge_streams(const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 

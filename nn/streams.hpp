@@ -1,4 +1,5 @@
-// Several residual streams around a sublayer: manifold-constrained hyper-connections (course §12; mHC, Xie et al. 2025).
+// Several residual streams around a sublayer: manifold-constrained hyper-connections (course §12; mHC, Xie et al.
+// 2025).
 #pragma once
 
 #include <chalkgrad/nn/parameter.hpp>
@@ -7,8 +8,8 @@
 
 namespace chalkgrad::nn {
 
-/// Where the matrix A that mixes the streams comes from: a buffer of its own; learned logits, one A for all tokens; or logits that
-/// each token's streams determine, as in the paper, and then `pre` and `post` are determined by them too.
+/// Where the matrix A that mixes the streams comes from: a buffer of its own; learned logits, one A for all tokens; or
+/// logits that each token's streams determine, as in the paper, and then `pre` and `post` are determined by them too.
 enum class Mixing { fixed, learned, x_dependent };
 
 struct StreamsOptions {
@@ -18,10 +19,11 @@ struct StreamsOptions {
     double eps = 1e-6;  ///< of the norm in front of x_dependent's maps
 };
 
-/// H′ = A H + 2σ(post) ⊗ F(u), u = Σᵢ σ(pre)ᵢ Hᵢ, for streams H (n, …, d): F sees one mixture of them, and each of them receives a
-/// share of its result. Parameters pre (n), post (n), and res (n, n), A = sinkhorn(res); fixed: the buffer mix (n, n) in the place of
-/// res, from the start 1/n everywhere. x_dependent, with x̂ the RMSNorm of a token's n·d numbers: pre + pre_scale x̂ pre_map and so on
-/// take their places; maps (n·d, n), (n·d, n), (n·d, n²), scales single numbers.
+/// H′ = A H + 2σ(post) ⊗ F(u), u = Σᵢ σ(pre)ᵢ Hᵢ, for streams H (n, …, d): F sees one mixture of them, and each of them
+/// receives a share of its result. Parameters pre (n), post (n), and res (n, n), A = sinkhorn(res); fixed: the buffer
+/// mix (n, n) in the place of res, from the start 1/n everywhere. x_dependent, with x̂ the RMSNorm of a token's n·d
+/// numbers: pre + pre_scale x̂ pre_map and so on take their places; maps (n·d, n), (n·d, n), (n·d, n²), scales single
+/// numbers.
 struct Streams {
     StreamsOptions options;
     Parameter pre, post, res, mix;
