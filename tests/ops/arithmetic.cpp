@@ -9,9 +9,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 // The gradient of `x` summed over the axes along which it was repeated, term by term: what unb means.
 Array<double> summed_to(const Shape& x, const Shape& y, const std::vector<double>& terms) {
     Array<double> sum(std::vector<std::size_t>(x.begin(), x.end()));

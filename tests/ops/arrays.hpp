@@ -7,9 +7,6 @@
 
 namespace chalkgrad::testing {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 template <class T = double>
 Array<T> array(const std::vector<std::size_t>& shape, const std::vector<double>& numbers) {
     Array<T> x = Array<T>::from_shape(shape);
@@ -18,7 +15,12 @@ Array<T> array(const std::vector<std::size_t>& shape, const std::vector<double>&
     return x;
 }
 
-template <class T, class U>
+inline Array<double> matrix(std::size_t rows, std::size_t columns, std::initializer_list<double> numbers) {
+    return array({rows, columns}, numbers);
+}
+
+/// The same shape and, within the bounds of check_near, the same numbers.
+template <class T = double, class U = double>
 void check_array(const Array<T>& got, const Array<U>& expected, double relative = 0, double absolute = 0) {
     BOOST_TEST_REQUIRE(Shape(got.shape().begin(), got.shape().end()) == Shape(expected.shape().begin(), expected.shape().end()));
     for (std::size_t i = 0; i < got.size(); ++i)

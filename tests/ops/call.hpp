@@ -52,6 +52,28 @@ void check_all(const std::vector<T>& got, const std::vector<U>& expected, double
         BOOST_TEST_CONTEXT("element " << i) check_near(got[i], expected[i], relative, relative * largest);
 }
 
+/// f in double and in float against f in long double: the value to 1e-15 and 1e-6, gradients to 2e-15 and `float_gradient`.
+/// f is a generic callable, f(const std::vector<Var<T>>&).
+template <class F>
+void check_scalars_agree(F f, const std::vector<Array<double>>& inputs, const std::vector<double>& gy, double float_gradient) {
+    const auto run = [&]<class T>(T) {
+        std::vector<Array<T>> in;
+        for (const Array<double>& x : inputs) in.push_back(converted<T>(x));
+        return call<T>(f, in, converted<T>(gy));
+    };
+    on_every_isa([&] {
+        const auto of_double = run(0.0);
+        const auto of_float = run(0.0f);
+        const auto exact = run(0.0L);
+        check_all(of_double.y, exact.y, 1e-15);
+        check_all(of_float.y, exact.y, 1e-6);
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            check_all(of_double.g[k], exact.g[k], 2e-15);
+            check_all(of_float.g[k], exact.g[k], float_gradient);
+        }
+    });
+}
+
 /// f throws Error, its message begins with `op`, and the tape is as long as before.
 template <class F>
 void check_refused(const Tape& tape, const std::string& op, F f) {

@@ -7,8 +7,6 @@ using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
 namespace {
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
 auto clamped(std::optional<double> min, std::optional<double> max) {
     return [=](const auto& x) { return clamp(x, min, max); };
 }

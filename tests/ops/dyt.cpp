@@ -8,19 +8,10 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-
 const auto layer = [](const auto& v) {
     using V = std::decay_t<decltype(v[0])>;
     return chalkgrad::dyt(v[0], v[1], v.size() > 2 ? v[2] : V(), v.size() > 3 ? v[3] : V());
 };
-
-template <class T>
-auto run_in(const std::vector<Array<double>>& inputs, const std::vector<double>& gy) {
-    std::vector<Array<T>> in;
-    for (const Array<double>& x : inputs) in.push_back(converted<T>(x));
-    return call<T>(layer, in, converted<T>(gy));
-}
 
 } // namespace
 
@@ -65,17 +56,7 @@ BOOST_AUTO_TEST_CASE(sums_of_the_parameters) {
 BOOST_AUTO_TEST_CASE(scalars_agree) {
     const std::vector<Array<double>> inputs = {{{1, -2, 0.5, 1e-8}, {0.1, 3, -1, 9}}, Array<double>(0.7), {1, -2, 3, 0.5}, {4, 5, 6, 7}};
     const std::vector<double> gy = {1, 2, -1, 0.5, 3, -2, 1, 2};
-    on_every_isa([&] {
-        const auto d = run_in<double>(inputs, gy);
-        const auto f = run_in<float>(inputs, gy);
-        const auto l = run_in<long double>(inputs, gy);
-        check_all(d.y, l.y, 1e-15);
-        check_all(f.y, l.y, 1e-6);
-        for (std::size_t k = 0; k < 4; ++k) {
-            check_all(d.g[k], l.g[k], 2e-15);
-            check_all(f.g[k], l.g[k], 1e-6);
-        }
-    });
+    check_scalars_agree(layer, inputs, gy, 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(refusals) {

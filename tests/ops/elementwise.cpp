@@ -9,9 +9,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 struct Function {
     const char* name;
     std::function<Var<double>(const Var<double>&)> of_double;

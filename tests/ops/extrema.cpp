@@ -8,9 +8,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 struct Pairs {
     std::vector<double> y, ga, gb;
 };

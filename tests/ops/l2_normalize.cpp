@@ -9,9 +9,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 auto norm(double eps, Guard guard) {
     return [eps, guard](const auto& v) { return chalkgrad::l2_normalize(v[0], eps, guard); };
 }

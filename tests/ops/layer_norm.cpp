@@ -9,9 +9,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 /// layer_norm as a function of {x}, {x, gamma} or {x, gamma, beta}.
 auto norm(double eps) {
     return [eps](const auto& v) {

@@ -7,8 +7,6 @@ using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
 namespace {
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
 auto to_the(double exponent) {
     return [=](const auto& x) { return pow(x, exponent); };
 }

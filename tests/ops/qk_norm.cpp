@@ -8,8 +8,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double quiet_nan = __builtin_nan("");
-
 auto per_head(std::size_t heads) {
     return [heads](const auto& v) {
         return v.size() > 1 ? qk_norm_per_head(v[0], heads, v[1]) : qk_norm_per_head(v[0], heads);

@@ -11,9 +11,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 /// rms_norm with a gain, as a function of {x, gamma}.
 auto norm(double eps) {
     return [eps](const auto& v) { return chalkgrad::rms_norm(v[0], v[1], eps); };

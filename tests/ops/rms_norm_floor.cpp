@@ -9,9 +9,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
-
 auto norm(double floor) {
     return [floor](const auto& v) { return chalkgrad::rms_norm_floor(v[0], floor); };
 }

@@ -1,5 +1,5 @@
 // Attention: rows that see nothing, heads that share keys, the cap before the mask, tiles, sinks, normalised queries, refusals.
-#include "unary.hpp"
+#include "arrays.hpp"
 
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/autograd/random.hpp>
@@ -11,22 +11,9 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-
-Array<double> matrix(std::size_t rows, std::size_t columns, std::initializer_list<double> numbers) {
-    Array<double> x = Array<double>::from_shape({rows, columns});
-    std::copy(numbers.begin(), numbers.end(), x.data());
-    return x;
-}
-
 struct Result {
     Array<double> y, gq, gk, gv, gextra;
 };
-
-void check_array(const Array<double>& got, const Array<double>& expected, double relative, double absolute = 0) {
-    BOOST_TEST_REQUIRE(got.size() == expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST_CONTEXT("element " << i) check_near(got.data()[i], expected.data()[i], relative, absolute);
-}
 
 Array<double> with_shape(Array<double> x, const std::vector<std::size_t>& shape) {
     x.reshape(shape);

@@ -1,5 +1,5 @@
 // Sinkhorn in the log domain: wide logits, which half-step is exact, forbidden entries, the two gradients, refusals.
-#include "unary.hpp"
+#include "arrays.hpp"
 
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/catalog.hpp>
@@ -9,14 +9,6 @@ using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
 namespace {
-
-constexpr double inf = HUGE_VAL;
-
-Array<double> matrix(std::size_t rows, std::size_t columns, std::initializer_list<double> numbers) {
-    Array<double> x = Array<double>::from_shape({rows, columns});
-    std::copy(numbers.begin(), numbers.end(), x.data());
-    return x;
-}
 
 struct Result {
     Array<double> y, gm;
@@ -28,11 +20,6 @@ Result run_sinkhorn(const Array<double>& m, const Array<double>& gy, const Sinkh
     const Var<double> y = sinkhorn_log(x, options);
     y.backward(gy);
     return {y.value(), x.grad()};
-}
-
-void check_array(const Array<double>& got, const Array<double>& expected, double relative, double absolute) {
-    BOOST_TEST_REQUIRE(got.size() == expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST_CONTEXT("element " << i) check_near(got.data()[i], expected.data()[i], relative, absolute);
 }
 
 /// Largest distance of a row sum, or column sum, from 1.

@@ -8,8 +8,6 @@ using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
 namespace {
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
 const auto cap_5 = [](const auto& s) { return softcap(s, 5); };
 } // namespace
 

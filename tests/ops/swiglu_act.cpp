@@ -10,8 +10,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-constexpr double inf = HUGE_VAL;
-constexpr double quiet_nan = __builtin_nan("");
 const SwigluOptions gpt_oss = {1.702, 7, 7, 1};
 
 auto act(const SwigluOptions& options) {

@@ -13,6 +13,9 @@
 
 namespace chalkgrad::testing {
 
+constexpr double inf = HUGE_VAL;
+constexpr double quiet_nan = __builtin_nan("");
+
 template <class T>
 struct Ran {
     std::vector<T> y;
