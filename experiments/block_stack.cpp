@@ -36,7 +36,7 @@ X ffn(const X& x, const Stack::Block& block, const X& wd) {
 
 }  // namespace
 
-BlockStack draw_stack(std::uint64_t seed, std::size_t depth, double scale) {
+BlockStack draw_stack(uint128 seed, std::size_t depth, double scale) {
     constexpr std::size_t d = Stack::width, f = Stack::hidden;
     Generator rng{Seed(seed)};
     const auto matrix = [&](std::size_t in, std::size_t out) {

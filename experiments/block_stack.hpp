@@ -1,11 +1,12 @@
 // One frozen stack of attention and FFN blocks, drawn once and run under every placement of the norms (course §6).
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
 #include <chalkgrad/autograd/array.hpp>
+#include <chalkgrad/autograd/pcg64.hpp>
 #include <chalkgrad/nn/residual.hpp>
 
 namespace chalkgrad {
@@ -21,7 +22,7 @@ struct BlockStack {
 };
 
 /// Drawn from default_rng(seed): x0 ~ N(0, 1), then block after block the matrices in the order above, N(0, scale²/in).
-BlockStack draw_stack(std::uint64_t seed, std::size_t depth, double scale = 1);
+BlockStack draw_stack(uint128 seed, std::size_t depth, double scale = 1);
 
 struct StackRun {
     std::vector<double> rms;       ///< of the state: before the first block, then after each

@@ -25,118 +25,89 @@ using nn::Placement;
 constexpr std::size_t tokens = 16, d = 64, hidden = 256, classes = 32, seeds = 4;
 constexpr std::uint64_t reference_seed = 200;  // and the three after it
 constexpr double step = 1e-6;
-const std::vector<std::size_t> depths = {6, 12, 24};
 
-using Weights = std::vector<Array<double>>;  // Wq, Wk, Wv, Wo, W1, W2 of layer 1, then of layer 2, …
-constexpr std::size_t per_layer = 6;
-
-struct Decoder {
+struct Setting {
     Placement placement;
     std::size_t depth;
-    double alpha = 1, beta = 1;  // weight of the residual; gain of Wv, Wo, W1, W2
-
-    Decoder(Placement where, std::size_t layers) : placement(where), depth(layers) {
-        if (placement != Placement::deepnorm) return;
-        alpha = std::pow(2 * double(depth), 0.25);
-        beta = std::pow(8 * double(depth), -0.25);
-    }
-
-    X operator()(const X& x, const std::vector<X>& w) const {
-        const auto norm = [](const X& z, int) { return layer_norm(z); };
-        X h = x;
-        for (std::size_t l = 0; l < depth; ++l) {
-            const X* const own = &w[per_layer * l];
-            const auto attention = [&](const X& z) {
-                return matmul(sdpa(matmul(z, own[0]), matmul(z, own[1]), matmul(z, own[2]), {.causal = true}), own[3]);
-            };
-            const auto ffn = [&](const X& z) { return matmul(relu(matmul(z, own[4])), own[5]); };
-            h = nn::residual(placement, h, attention, norm, alpha);
-            h = nn::residual(placement, h, ffn, norm, alpha);
-        }
-        return placement == Placement::pre ? layer_norm(h) : h;
-    }
+    double alpha = 1, beta = 1;  // weight of the residual; gain of Wv, Wo, W₁, W₂
 };
 
-struct Draw {
-    Array<double> x, readout;
-    Array<std::int64_t> labels;
-    Weights weights;  // before the gain β, of the deepest decoder
-};
-
-Draw draw(std::uint64_t seed) {
-    Generator rng{Seed(seed)};
-    const auto xavier = [&](std::size_t in, std::size_t out) {
-        return rng.normal(0, std::sqrt(2.0 / double(in + out)), {in, out});
-    };
-    Draw all{rng.standard_normal({tokens, d}),
-             rng.normal(0, 1 / std::sqrt(double(d)), {d, classes}),
-             rng.integers(0, classes, {tokens}),
-             {}};
-    for (std::size_t l = 0; l < depths.back(); ++l) {
-        for (std::size_t i = 0; i < 4; ++i) all.weights.push_back(xavier(d, d));
-        all.weights.push_back(xavier(d, hidden));
-        all.weights.push_back(xavier(hidden, d));
-    }
-    return all;
+Setting setting(Placement placement, std::size_t depth) {
+    if (placement != Placement::deepnorm) return {placement, depth};
+    return {placement, depth, std::pow(2 * double(depth), 0.25), std::pow(8 * double(depth), -0.25)};
 }
 
-struct Findings {
-    double first_over_last, last, change;  // ‖∂loss/∂W₂‖ of the first over the last layer; RMS of ΔF over the step
-};
+/// Wq, Wk, Wv, Wo, W₁, W₂ of one layer after the other, by Xavier's rule.
+std::vector<Array<double>> draw_weights(const Setting& s, Generator& rng) {
+    std::vector<Array<double>> weights;
+    const auto add = [&](double gain, std::size_t in, std::size_t out) {
+        weights.push_back(rng.normal(0, gain * std::sqrt(2.0 / double(in + out)), {in, out}));
+    };
+    for (std::size_t l = 0; l < s.depth; ++l) {
+        for (const double gain : {1.0, 1.0, s.beta, s.beta}) add(gain, d, d);
+        add(s.beta, d, hidden);
+        add(s.beta, hidden, d);
+    }
+    return weights;
+}
 
-Findings find(const Decoder& decoder, const Draw& given) {
-    Tape tape;
-    std::vector<X> w;
-    for (std::size_t i = 0; i < per_layer * decoder.depth; ++i)
-        w.push_back(tape.variable((i % per_layer < 2 ? 1 : decoder.beta) * given.weights[i]));
-    const X before = decoder(tape.constant(given.x), w);
-    cross_entropy(matmul(before, tape.constant(given.readout)), given.labels).backward();
+/// The decoder with causal attention of one head and a ReLU FFN.
+X decoder(const Setting& s, X h, const std::vector<X>& weights) {
+    const auto norm = [](const X& z, int) { return layer_norm(z); };
+    for (auto w = weights.begin(); w != weights.end(); w += 6) {
+        const auto attention = [&](const X& z) {
+            return matmul(sdpa(matmul(z, w[0]), matmul(z, w[1]), matmul(z, w[2]), {.causal = true}), w[3]);
+        };
+        const auto ffn = [&](const X& z) { return matmul(relu(matmul(z, w[4])), w[5]); };
+        h = nn::residual(s.placement, h, attention, norm, s.alpha);
+        h = nn::residual(s.placement, h, ffn, norm, s.alpha);
+    }
+    return s.placement == Placement::pre ? layer_norm(h) : h;
+}
 
-    Tape other;
-    std::vector<X> moved;
-    for (const X& each : w) moved.push_back(other.constant(each.value() - step * each.grad()));
-    const X after = decoder(other.constant(given.x), moved);
-    const double last = norm(w.back().grad());
-    return {norm(w[per_layer - 1].grad()) / last, last, root_mean_square(after.value() - before.value()) / step};
+/// ‖∂loss/∂W₂‖ of the first layer over that of the last; the latter; RMS of the output's change over the step.
+std::vector<double> one_step(const Setting& s, uint128 seed) {
+    Generator rng{Seed(seed)};
+    Tape tape, moved;
+    const Array<double> x = rng.standard_normal({tokens, d});
+    const X readout = tape.constant(rng.normal(0, 1 / std::sqrt(double(d)), {d, classes}));
+    const Array<std::int64_t> labels = rng.integers(0, classes, {tokens});
+    std::vector<X> weights, after_step;
+    for (const Array<double>& w : draw_weights(s, rng)) weights.push_back(tape.variable(w));
+    const X y = decoder(s, tape.constant(x), weights);
+    cross_entropy(matmul(y, readout), labels).backward();
+
+    for (const X& w : weights) after_step.push_back(moved.constant(w.value() - step * w.grad()));
+    const Array<double> change = decoder(s, moved.constant(x), after_step).value() - y.value();
+    const double last = norm(weights.back().grad());
+    return {norm(weights[5].grad()) / last, last, root_mean_square(change) / step};
 }
 
 void run(Report& report, const ExperimentOptions& options) {
-    std::vector<Decoder> decoders;
-    for (const Placement placement : {Placement::post, Placement::deepnorm, Placement::pre})
-        for (const std::size_t depth : depths) decoders.emplace_back(placement, depth);
-    std::vector<std::vector<Findings>> of_seed(seeds);
-    parallel_for(seeds, [&](std::size_t s) {
-        const Draw given = draw(options.seed_or(reference_seed) + s);
-        for (const Decoder& decoder : decoders) of_seed[s].push_back(find(decoder, given));
-    });
-
     Plot changes{"change",
                  "Change of the output by one gradient step η (mean of 4 seeds)",
                  {"layers N", true},
                  {"RMS(ΔF)/η", true},
                  {}};
     const Tolerance tolerance = Tolerance::relative(1e-6);
-    for (std::size_t i = 0; i < decoders.size(); ++i) {
-        const Decoder& decoder = decoders[i];
-        Findings mean{};
-        for (const auto& each : of_seed) {
-            mean.first_over_last += each[i].first_over_last / double(seeds);
-            mean.last += each[i].last / double(seeds);
-            mean.change += each[i].change / double(seeds);
+    for (const Placement placement : {Placement::post, Placement::deepnorm, Placement::pre}) {
+        Series series{nn::name(placement), {}, {}, Mark::line_points};
+        for (const std::size_t depth : {6, 12, 24}) {
+            const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds, [&](uint128 seed) {
+                return one_step(setting(placement, depth), seed);
+            });
+            const std::string row = fmt::format("{}, N = {}", series.name, depth);
+            judge(report, row, "gradient of W2, first / last layer", mean[0], tolerance);
+            judge(report, row, "gradient of W2, last layer", mean[1], tolerance);
+            judge(report, row, "change of the output / step", mean[2], tolerance);
+            series.x.push_back(double(depth)), series.y.push_back(mean[2]);
         }
-        const char* const name = nn::name(decoder.placement);
-        const std::string row = fmt::format("{}, N = {}", name, decoder.depth);
-        judge(report, row, "gradient of W2, first / last layer", mean.first_over_last, tolerance);
-        judge(report, row, "gradient of W2, last layer", mean.last, tolerance);
-        judge(report, row, "change of the output / step", mean.change, tolerance);
-        if (decoder.depth == depths.front()) changes.series.push_back({name, {}, {}, Mark::line_points});
-        Series& series = changes.series.back();
-        series.x.push_back(double(decoder.depth)), series.y.push_back(mean.change);
-    }
-    for (const Series& series : changes.series)
         report.measured(series.name + ": change ~ N^p, p", power(series.x, series.y),
-                        series.name == "deepnorm" ? "the paper: bounded by a constant, p = 0"
-                                                  : "the paper: under Post it explodes with depth; Pre lies between");
+                        placement == Placement::deepnorm
+                            ? "the paper: bounded by a constant, p = 0"
+                            : "the paper: under Post it explodes with depth; Pre lies between");
+        changes.series.push_back(std::move(series));
+    }
     report.plot(changes);
     report.not_reproduced("training of 1,000 layers",
                           "no model is trained here: the step is a virtual one, and N goes to 24");

@@ -1,5 +1,6 @@
 // Course §6, Peri-LN (Kim et al. 2025): one frozen stack of attention and FFN under five placements, at three weight
 // scales.
+#include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/experiments/block_stack.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/measure.hpp>
@@ -28,7 +29,7 @@ struct Case {
     bool is_chaotic() const { return scale == 4 && placement == Placement::post; }
 };
 
-std::vector<Case> run_cases(std::uint64_t seed) {
+std::vector<Case> run_cases(uint128 seed) {
     std::vector<Case> cases;
     for (const double scale : {1., 2., 4.})
         for (const auto placement : std::vector<std::optional<Placement>>{
@@ -75,6 +76,12 @@ void draw_pictures(Report& report, const std::vector<Case>& cases) {
             gradients.series.push_back({c.name(), blocks, c.run.gradient, Mark::line_points});
     }
     for (const Plot& plot : {placements, scales, gradients}) report.plot(plot);
+    for (const Placement placement : {Placement::pre, Placement::peri}) {
+        const Tape tape(Tape::Mode::shapes_only);
+        const auto x = tape.leaf<double>({BlockStack::tokens, BlockStack::width}, nullptr, true, "x");
+        const auto y = nn::stand_in_block(placement, x);
+        report.graph(nn::name(placement), to_dot(graph_of(tape, {x.line()}, {y.line()}), nn::formula(placement)));
+    }
 }
 
 void run(Report& report, const ExperimentOptions& options) {

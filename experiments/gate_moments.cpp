@@ -39,7 +39,8 @@ void run(Report& report, const ExperimentOptions&) {
         const char* name;
         X (*apply)(const X&);
     };
-    Plot plot{"activations", "The activations behind the moments", {"z"}, {"φ(z)"}, {}};
+    Plot values{"activations", "The activations behind E[φ²]", {"z"}, {"φ(z)"}, {}};
+    Plot slopes{"slopes", "Their slopes, behind E[φ′²]", {"z"}, {"φ′(z)"}, {}};
     Table table{"moments", {"activation", "E[φ²]", "E[φ′²]"}, {}};
     for (const Activation& a : {Activation{"linear", [](const X& z) { return 1 * z; }},
                                 Activation{"relu", [](const X& z) { return relu(z); }},
@@ -55,10 +56,14 @@ void run(Report& report, const ExperimentOptions&) {
         check(a.name, "E[phi^2]", forward);
         check(a.name, "E[phi'^2]", backward);
         table.rows.push_back({a.name, forward, backward});
-        Series series{a.name, {}, {}, Mark::line};
-        for (std::size_t i = 0; i < Quadrature::cells; ++i)
-            if (std::abs(grid.z(i)) < 4) series.x.push_back(grid.z(i)), series.y.push_back(phi.value()(i));
-        plot.series.push_back(std::move(series));
+        Series value{a.name, {}, {}, Mark::line}, of_slope = value;
+        for (std::size_t i = 0; i < Quadrature::cells; ++i) {
+            if (std::abs(grid.z(i)) > 4) continue;
+            value.x.push_back(grid.z(i)), value.y.push_back(phi.value()(i));
+            of_slope.x.push_back(grid.z(i)), of_slope.y.push_back(z.grad()(i));
+        }
+        values.series.push_back(std::move(value));
+        slopes.series.push_back(std::move(of_slope));
     }
 
     // gpt-oss: gate and up independent, so the mean runs over both. The limits of ±7 are out of reach at σ = 1.
@@ -73,7 +78,8 @@ void run(Report& report, const ExperimentOptions&) {
     table.rows.push_back({"gpt-oss gate and up", product, ""});
     report.measured("gpt-oss over SwiGLU: E[a^2] / E[silu^2]", product / reference(report, "silu", "E[phi^2]"),
                     "no claim; the shift of the up branch doubles E[u^2], so equal weights do not mean equal scale");
-    report.plot(plot);
+    report.plot(values);
+    report.plot(slopes);
     report.table(table);
 }
 

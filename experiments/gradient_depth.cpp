@@ -24,76 +24,47 @@ using nn::Placement;
 
 constexpr std::size_t tokens = 16, d = 64, hidden = 256, classes = 32, seeds = 6;
 constexpr std::uint64_t reference_seed = 100;  // and the five after it
-const std::vector<std::size_t> depths = {2, 4, 8, 16, 32};
 
-/// The encoder of the paper's proof: queries and keys are 0, so every token attends to all of them equally.
-struct Encoder {
-    struct Layer {
-        Array<double> v, o, w1, w2;
-    };
-    Array<double> x, readout;
-    Array<std::int64_t> labels;
-    std::vector<Layer> layers;
-};
-
-Encoder draw(std::uint64_t seed) {
-    Generator rng{Seed(seed)};
-    const auto xavier = [&](std::size_t in, std::size_t out) {
-        return rng.normal(0, std::sqrt(2.0 / double(in + out)), {in, out});
-    };
-    Encoder encoder{rng.standard_normal({tokens, d}),
-                    rng.normal(0, 1 / std::sqrt(double(d)), {d, classes}),
-                    rng.integers(0, classes, {tokens}),
-                    {}};
-    for (std::size_t l = 0; l < depths.back(); ++l)  // a shallower encoder is the beginning of a deeper one
-        encoder.layers.push_back({xavier(d, d), xavier(d, d), xavier(d, hidden), xavier(hidden, d)});
-    return encoder;
-}
-
-/// ‖∂loss/∂W₂‖ of each layer.
-std::vector<double> gradients(const Encoder& encoder, Placement placement, std::size_t depth) {
+/// ‖∂loss/∂W₂‖ of each layer of the encoder in the paper's proof: queries and keys are 0, so that every token attends
+/// to all of them equally. Drawn in this order: x, readout, labels, then V, O, W₁, W₂ of each layer by Xavier's rule.
+std::vector<double> gradients(Placement placement, std::size_t depth, uint128 seed) {
     const auto norm = [](const X& x, int) { return layer_norm(x); };
+    Generator rng{Seed(seed)};
     Tape tape;
-    X h = tape.constant(encoder.x);
-    std::vector<X> w2;
+    const auto xavier = [&](std::size_t in, std::size_t out) {
+        return tape.variable(rng.normal(0, std::sqrt(2.0 / double(in + out)), {in, out}));
+    };
+    X h = tape.constant(rng.standard_normal({tokens, d}));
+    const X readout = tape.constant(rng.normal(0, 1 / std::sqrt(double(d)), {d, classes}));
+    const Array<std::int64_t> labels = rng.integers(0, classes, {tokens});
+    std::vector<X> last_matrices;
     for (std::size_t l = 0; l < depth; ++l) {
-        const Encoder::Layer& layer = encoder.layers[l];
-        const auto attention = [&](const X& z) {
-            return matmul(matmul(mean(z, 0, true), tape.constant(layer.v)), tape.constant(layer.o));
-        };
-        const auto ffn = [&](const X& z) {
-            return matmul(relu(matmul(z, tape.constant(layer.w1))), w2.emplace_back(tape.variable(layer.w2, "W2")));
-        };
-        h = nn::residual(placement, h, attention, norm);
-        h = nn::residual(placement, h, ffn, norm);
+        const X v = xavier(d, d), o = xavier(d, d), w1 = xavier(d, hidden), w2 = xavier(hidden, d);
+        h = nn::residual(
+            placement, h, [&](const X& z) { return matmul(matmul(mean(z, 0, true), v), o); }, norm);
+        h = nn::residual(
+            placement, h, [&](const X& z) { return matmul(relu(matmul(z, w1)), w2); }, norm);
+        last_matrices.push_back(w2);
     }
     if (placement == Placement::pre) h = layer_norm(h);
-    cross_entropy(matmul(h, tape.constant(encoder.readout)), encoder.labels).backward();
+    cross_entropy(matmul(h, readout), labels).backward();
+
     std::vector<double> norms;
-    for (const X& w : w2) norms.push_back(chalkgrad::norm(w.grad()));
+    for (const X& w2 : last_matrices) norms.push_back(chalkgrad::norm(w2.grad()));
     return norms;
 }
 
 void run(Report& report, const ExperimentOptions& options) {
-    const Placement placements[] = {Placement::post, Placement::pre};
-    std::vector<std::vector<std::vector<double>>> of_seed(seeds);  // seed → placement and depth → layer
-    parallel_for(seeds, [&](std::size_t s) {
-        const Encoder encoder = draw(options.seed_or(reference_seed) + s);
-        for (const Placement placement : placements)
-            for (const std::size_t depth : depths) of_seed[s].push_back(gradients(encoder, placement, depth));
-    });
-
     Plot last{"last_layer", "Gradient of the last W₂, mean of 6 seeds", {"depth L", true}, {"‖∂loss/∂W₂‖", true}, {}};
     Plot profile{"profile", "Gradient of W₂ in each layer of 32", {"layer"}, {"‖∂loss/∂W₂‖", true}, {}};
     const Tolerance tolerance = Tolerance::relative(1e-9);
-    for (std::size_t p = 0; p < 2; ++p) {
-        const char* const name = nn::name(placements[p]);
+    for (const Placement placement : {Placement::post, Placement::pre}) {
+        const char* const name = nn::name(placement);
         Series of_depth{name, {}, {}, Mark::line_points};
-        for (std::size_t i = 0; i < depths.size(); ++i) {
-            const std::size_t depth = depths[i];
-            std::vector<double> mean(depth);
-            for (const auto& each : of_seed)
-                for (std::size_t l = 0; l < depth; ++l) mean[l] += each[p * depths.size() + i][l] / double(seeds);
+        for (const std::size_t depth : {2, 4, 8, 16, 32}) {
+            const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds, [&](uint128 seed) {
+                return gradients(placement, depth, seed);
+            });
             const std::string row = fmt::format("{}, L = {}", name, depth);
             judge(report, row, "gradient of W2, first layer", mean.front(), tolerance);
             judge(report, row, "gradient of W2, middle layer", mean[depth / 2], tolerance);
@@ -104,9 +75,8 @@ void run(Report& report, const ExperimentOptions& options) {
         const double exponent = power(of_depth.x, of_depth.y);
         judge(report, name, "slope of log gradient over log L", exponent, tolerance);
         report.measured(fmt::format("{}: gradient of the last W2 ~ L^p, p", name), exponent,
-                        placements[p] == Placement::post
-                            ? "theorem 1: p = 0, the last gradient does not shrink with depth"
-                            : "theorem 1: p = -1/2, a bound of O(d sqrt(ln d / L))");
+                        placement == Placement::post ? "theorem 1: p = 0, the last gradient does not shrink with depth"
+                                                     : "theorem 1: p = -1/2, a bound of O(d sqrt(ln d / L))");
         last.series.push_back(std::move(of_depth));
     }
     report.measured("post, L = 32: first over last layer", profile.series[0].y.front() / profile.series[0].y.back(),

@@ -1,4 +1,5 @@
 // Course §7: the axis of a Q/K norm. Over the whole projection one head's size changes the scores of the others.
+#include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/measure.hpp>
@@ -32,7 +33,7 @@ void run(Report& report, const ExperimentOptions& options) {
     Generator rng{Seed(options.seed_or(reference_seed))};
     const Array<double> q0 = rng.standard_normal({1, heads * head}), k0 = rng.standard_normal({1, heads * head});
     struct Axis {
-        const char* name;
+        const char *name, *graph;
         X (*split)(const X&);  // (1, heads · d_h) → (heads, 1, d_h), normed
     };
     Plot scores{"score", "Score of head 1 while head 2 grows", {"factor c of head 2", true}, {"score"}, {}};
@@ -41,8 +42,8 @@ void run(Report& report, const ExperimentOptions& options) {
                    {"factor c of head 2", true},
                    {"‖∂score₁/∂q₂‖", true},
                    {}};
-    for (const Axis& axis : {Axis{"per head", [](const X& x) { return qk_norm_per_head(x, heads); }},
-                             Axis{"whole", [](const X& x) { return qk_norm_whole(x, heads); }}}) {
+    for (const Axis& axis : {Axis{"per head", "per_head", [](const X& x) { return qk_norm_per_head(x, heads); }},
+                             Axis{"whole", "whole", [](const X& x) { return qk_norm_whole(x, heads); }}}) {
         Series score{axis.name, {}, {}, Mark::line_points}, coupling = score;
         for (const double c : {1., 10., 100.}) {
             Array<double> grown = q0;
@@ -52,6 +53,7 @@ void run(Report& report, const ExperimentOptions& options) {
             const X s = sum(slice(axis.split(q) * axis.split(k), "0")) / std::sqrt(double(head));
             s.backward();
 
+            if (c == 1) report.graph(axis.graph, to_dot(graph_of(tape, {q.line(), k.line()})));
             const std::string row = fmt::format("{}, c = {}", axis.name, c);
             const Tolerance tolerance = Tolerance::relative(1e-10);
             judge(report, row, "score of head 1", s.item(), tolerance);

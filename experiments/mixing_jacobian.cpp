@@ -1,5 +1,6 @@
 // Course §12: a doubly stochastic A never amplifies. If A depends on X, the derivative of A(X) X has a second term that
 // may.
+#include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/autograd/jacobian.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
@@ -51,6 +52,8 @@ void run(Report& report, const ExperimentOptions& options) {
         const double above = amax(y - amax(x, 0, true)).item(), below = amax(amin(x, 0, true) - y).item();
         report.number(row + ": outputs outside the convex bound", std::max({above, below, 0.0}), 0,
                       Tolerance::absolute(1e-12), "course §12");
+        if (alpha == 1)
+            report.graph("tape", to_dot(graph_of(tape, {x.line()}, {y.line()}), "X reaches the output twice"));
         for (Series& series : plot.series) series.x.push_back(alpha);
         plot.series[0].y.push_back(of_full), plot.series[1].y.push_back(of_fixed);
     }

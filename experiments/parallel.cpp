@@ -31,4 +31,14 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
         if (error) std::rethrow_exception(error);
 }
 
+std::vector<double> mean_over_seeds(uint128 first, std::size_t count,
+                                    const std::function<std::vector<double>(uint128 seed)>& what) {
+    std::vector<std::vector<double>> of_seed(count);
+    parallel_for(count, [&](std::size_t i) { of_seed[i] = what(first + i); });
+    std::vector<double> mean(of_seed.empty() ? 0 : of_seed[0].size());
+    for (const std::vector<double>& each : of_seed)
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += each.at(i) / double(count);
+    return mean;
+}
+
 }  // namespace chalkgrad

@@ -30,7 +30,7 @@ struct Variant {
     bool normed, skip;
 };
 
-std::vector<double> distances(const Variant& variant, std::uint64_t seed) {
+std::vector<double> distances(const Variant& variant, uint128 seed) {
     Generator rng{Seed(seed)};
     Tape tape;
     X x = tape.constant(rng.standard_normal({tokens, d}));

@@ -19,15 +19,11 @@ void run(Report& report, const ExperimentOptions& options) {
     const std::vector<double> blocks = linspace(0, depth, depth + 1);
     Plot plot{"variance", "Mean square of the state, mean of 5 seeds", {"block"}, {"RMS(x)²"}, {}};
     for (const Placement placement : {Placement::pre, Placement::peri}) {
-        std::vector<std::vector<double>> of_seed(seeds);
-        parallel_for(seeds, [&](std::size_t s) {
-            of_seed[s] = run_stack(draw_stack(options.seed_or(reference_seed) + s, depth), placement).rms;
-            for (double& each : of_seed[s]) each *= each;
+        const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds, [&](uint128 seed) {
+            std::vector<double> variance = run_stack(draw_stack(seed, depth), placement).rms;
+            for (double& each : variance) each *= each;
+            return variance;
         });
-        std::vector<double> mean(depth + 1);
-        for (const std::vector<double>& variance : of_seed)
-            for (std::size_t l = 0; l <= depth; ++l) mean[l] += variance[l] / double(seeds);
-
         const Tolerance tolerance = Tolerance::relative(1e-10);
         const double per_block = slope(blocks, mean);  // the mean of the slopes is the slope of the mean
         judge(report, nn::name(placement), "slope of RMS^2 per block", per_block, tolerance);

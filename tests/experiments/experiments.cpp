@@ -1,6 +1,8 @@
 // The experiments of the catalogue: every number holds, no reference value is left out, and a wrong one is caught.
 #include <boost/test/unit_test.hpp>
 
+#include <sched.h>
+
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -101,6 +103,47 @@ BOOST_AUTO_TEST_CASE(another_seed_is_measured_and_not_judged) {
             return;
         }
     BOOST_ERROR("the entropy was not measured");
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_of_128_bits_is_not_cut) {
+    constexpr uint128 beyond = uint128{1} << 64;
+    const auto distance = [](uint128 seed) {
+        const Report report = finish({"rank_collapse"}, {.seed = seed})[0].report;
+        for (const Report::Measured& measured : report.measured())
+            if (measured.name == "attention alone: distance after layer 2") return measured.value;
+        return 0.0;
+    };
+    BOOST_TEST(distance(41) == 0.01710876114006619, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(distance(beyond + 41) != distance(41));
+    BOOST_TEST(distance(beyond + 41) != distance(beyond + 42));
+}
+
+BOOST_AUTO_TEST_CASE(experiments_on_one_core_give_the_same_numbers_to_the_last_bit) {
+    const std::vector<std::string> names = {"outlier_block", "variance_growth", "jacobian_product"};
+    const auto values = [&] {
+        std::vector<double> all;
+        for (const Finished& each : finish(names))
+            for (const Report::Number& number : each.report.numbers()) all.push_back(number.value);
+        return all;
+    };
+    cpu_set_t before, one;
+    BOOST_REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    const std::vector<double> on_all = values();
+    BOOST_REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const std::vector<double> on_one = values();
+    sched_setaffinity(0, sizeof before, &before);
+    BOOST_TEST(!on_all.empty());
+    BOOST_TEST(on_one == on_all, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(means_over_seeds) {
+    const auto mean = mean_over_seeds(uint128{1} << 64, 4, [](uint128 seed) {
+        return std::vector<double>{double(seed - (uint128{1} << 64)), 1};
+    });
+    BOOST_TEST(mean == (std::vector<double>{1.5, 1}), boost::test_tools::per_element());
+    BOOST_TEST(mean_over_seeds(3, 0, [](uint128) { return std::vector<double>{1}; }).empty());
 }
 
 BOOST_AUTO_TEST_CASE(parallel_results_do_not_depend_on_the_number_of_threads) {
