@@ -38,8 +38,10 @@ void run(Report& report, const ExperimentOptions& options) {
     for (const double alpha : {0.01, 1., 4., 16.}) {
         Tape tape;
         const X x = tape.variable(streams, "X");
-        const X logits = alpha * reshape(matmul(rms_norm(reshape(x, {n * d})), tape.constant(phi)), {n, n});
+        const X logits = alpha * reshape(matmul(rms_norm(reshape(x, {n * d})), tape.constant(phi, "Phi")), {n, n});
         const X a = sinkhorn_log(logits, {.iterations = 20, .order = SinkhornOrder::cols_first}), y = matmul(a, x);
+        if (alpha == 1)
+            report.graph("tape", to_dot(graph_of(tape, {x.line()}, {y.line()}), "X reaches the output twice"));
         const Array<double> full = jacobian(y, x), fixed = jacobian(mhc_mix_fixed(x, a.value()), x);
         const double of_full = singular_values(full).front(), of_fixed = singular_values(fixed).front();
 
@@ -52,8 +54,6 @@ void run(Report& report, const ExperimentOptions& options) {
         const double above = amax(y - amax(x, 0, true)).item(), below = amax(amin(x, 0, true) - y).item();
         report.number(row + ": outputs outside the convex bound", std::max({above, below, 0.0}), 0,
                       Tolerance::absolute(1e-12), "course §12");
-        if (alpha == 1)
-            report.graph("tape", to_dot(graph_of(tape, {x.line()}, {y.line()}), "X reaches the output twice"));
         for (Series& series : plot.series) series.x.push_back(alpha);
         plot.series[0].y.push_back(of_full), plot.series[1].y.push_back(of_fixed);
     }

@@ -102,11 +102,24 @@ public:
         low = log_ ? std::pow(10, std::max(low - air, -307.)) : low - air;
         high = log_ ? std::pow(10, std::min(high + air, 307.)) : high + air;
         const bool powers = log_ && high / low > 10 && (high >= 1e5 || low < 1e-4);
-        return fmt::format("{1}set {0}range [{2:.17g}:{3:.17g}]\nset format {0} '{4}'\n", axis,
-                           log_ ? fmt::format("set logscale {}\n", axis) : "", low, high, powers ? "10^{%T}" : "%h");
+        return fmt::format("{1}set {0}range [{2:.17g}:{3:.17g}]\nset format {0} '{4}'\n{5}", axis,
+                           log_ ? fmt::format("set logscale {}\n", axis) : "", low, high, powers ? "10^{%T}" : "%h",
+                           log_ ? ticks_between_powers(axis, low, high) : "");
     }
 
 private:
+    /// An axis of one or two decades would show one or two numbers: it gets more of them, 2 and 5 or 2, 3 and 5.
+    static std::string ticks_between_powers(char axis, double low, double high) {
+        if (high / low > 300) return "";
+        std::string ticks;
+        for (int power = int(std::floor(std::log10(low))); power <= int(std::floor(std::log10(high))); ++power)
+            for (const int digit : {2, 3, 5})
+                if (const double at = digit * std::pow(10, power);
+                    at > low && at < high && (digit != 3 || high / low < 30))
+                    ticks += fmt::format("{}{:.6g}", ticks.empty() ? "" : ",", at);
+        return ticks.empty() ? "" : fmt::format("set {}tics add ({})\n", axis, ticks);
+    }
+
     bool log_;
     double low_ = std::numeric_limits<double>::infinity(), high_ = -low_;
 };

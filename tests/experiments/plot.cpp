@@ -127,6 +127,21 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_drawn_is_a_gap_and_nothing_at_all_an_error) 
     BOOST_TEST(contains(refusal([&] { chalkgrad::render(map, "svg"); }), "nothing to draw"));
 }
 
+BOOST_AUTO_TEST_CASE(a_logarithmic_axis_of_one_decade_has_numbers_between_the_powers) {
+    const auto picture = [](double low, double high) {
+        return chalkgrad::render(
+            Plot{"p", "Title", {"abscissa"}, {"ordinate", true}, {{"s", {0.11, 0.12}, {low, high}}}}, "svg");
+    };
+    const auto has = [](const std::string& svg, const char* number) {
+        return contains(svg, fmt::format(">{}<", number)) || contains(svg, fmt::format("> {}<", number));
+    };
+    const std::string one = picture(0.4, 2.5), two = picture(4, 90), many = picture(0.4, 2500);
+    for (const char* number : {"0.5", "1", "2"}) BOOST_TEST(has(one, number), number);
+    for (const char* number : {"5", "10", "20", "30", "50"}) BOOST_TEST(has(two, number), number);
+    BOOST_TEST(has(many, "1000"));
+    BOOST_TEST(!has(many, "20"));
+}
+
 BOOST_AUTO_TEST_CASE(extreme_values_still_give_a_picture) {
     for (const bool log : {false, true})
         for (const std::vector<double>& y :
