@@ -88,6 +88,10 @@ Moe::Moe(const MoeOptions& its_options) : options(its_options) {
     if (o.experts == 0 || o.per_token == 0 || o.per_token > o.experts)
         throw Error(fmt::format("moe: {} of {} experts for each token; per_token must lie between 1 and experts",
                                 o.per_token, o.experts));
+    if (o.weight_input && o.expert.bias)
+        throw Error(
+            "moe: weight_input is set on experts with biases; those not picked see 0 and would answer with their "
+            "biases");
     router = Linear("w_router", o.expert.d, o.experts, o.router_bias, "router");
     if (o.correction) correction = Parameter("correction", {o.experts}, "router", constant(0), false);
     experts = Experts(o.expert, o.experts);
