@@ -9,7 +9,7 @@
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/nn/catalog.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 
 namespace chalkgrad {
@@ -26,7 +26,7 @@ std::vector<Item> items(const std::string& what) {
     } else if (what == "experiments") {
         for (const Experiment& e : experiments()) list.push_back({e.name, e.question, "§" + e.section});
     } else if (what == "blocks") {
-        for (const nn::Placement p : nn::placements()) list.push_back({nn::name(p), nn::formula(p), "§6"});
+        for (const nn::BlockEntry& block : nn::blocks()) list.push_back({block.name, block.formula, block.section});
     } else {
         const std::vector<std::string> known = {"ops", "experiments", "blocks"};
         throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments or blocks", what, did_you_mean(what, known)));
