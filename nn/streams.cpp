@@ -63,7 +63,8 @@ Streams::Maps<T> Streams::maps(Binding<T>& on, const Var<T>& h) const {
     }
     // Token by token: X (rows, n, d), and one row x̂ of n·d features.
     const Var<T> x = transpose(reshape(h, {extent(n), extent(rows), extent(d)}), {1, 0, 2});
-    const Var<T> x_hat = rms_norm(reshape(x, {extent(rows), extent(n * d)}), {}, options.eps);
+    const Var<T> row = reshape(x, {extent(rows), extent(n * d)});
+    const Var<T> x_hat = options.normalize ? rms_norm(row, {}, options.eps) : row;
     const auto logits = [&](const Parameter& bias, const Parameter& scale, const Parameter& map) {
         const Var<T> b = on(bias);
         return on(scale) * matmul(x_hat, on(map)) + (b.rank() == 1 ? b : reshape(b, {-1}));

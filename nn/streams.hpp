@@ -16,7 +16,8 @@ struct StreamsOptions {
     std::size_t n = 4;
     Mixing mixing = Mixing::learned;
     SinkhornOptions sinkhorn = {};
-    double eps = 1e-6;  ///< of the norm in front of x_dependent's maps
+    bool normalize = true;  ///< x_dependent: the maps see the streams' RMSNorm (the paper), or the streams as they are
+    double eps = 1e-6;      ///< of that norm
 };
 
 /// H′ = A H + 2σ(post) ⊗ F(u), u = Σᵢ σ(pre)ᵢ Hᵢ, for streams H (n, …, d): F sees one mixture of them, and each of them
