@@ -13,7 +13,7 @@ struct Colours {
     const char *fill, *line;
 };
 struct Palette {
-    const char *background, *text, *quiet, *frame, *stream, *cotangent, *value, *parameter;
+    const char *background, *text, *quiet, *frame, *stream, *cotangent, *gradient, *value, *parameter;
     Colours input, parameters, constant, add, norm, linear, activation, attention, other;
 
     Colours of(Box::Look look) const {
@@ -35,15 +35,15 @@ struct Palette {
         switch (kind) {
         case Note::Kind::parameter: return parameter;
         case Note::Kind::value: return value;
-        case Note::Kind::gradient: return cotangent;
+        case Note::Kind::gradient: return gradient;
         default: return quiet;
         }
     }
 };
-constexpr Palette light = {"#FFFFFF", "#000000", "#595959", "#BFBFBF", "#000000", "#C24E00", "#005A8C", "#665A00",
+constexpr Palette light = {"#FFFFFF", "#000000", "#454545", "#BFBFBF", "#000000", "#C24E00", "#7A2E00", "#003F66", "#4A4100",
                            {"#FFFFFF", "#000000"}, {"#FBF5B7", "#8A7D00"}, {"#FFFFFF", "#8C8C8C"}, {"#FFFFFF", "#000000"}, {"#F0AE4A", "#8F5600"},
                            {"#D6EAF7", "#0072B2"}, {"#CBEDE2", "#00795A"}, {"#F0DCE9", "#A33F7B"}, {"#F5F5F5", "#595959"}};
-constexpr Palette dark = {"#14181F", "#F5F5F5", "#B8C0CC", "#5C6675", "#FFFFFF", "#FF9D5C", "#7CCBFF", "#EDE07A",
+constexpr Palette dark = {"#14181F", "#F5F5F5", "#B8C0CC", "#5C6675", "#FFFFFF", "#FF9D5C", "#FFB88A", "#9AD8FF", "#EDE07A",
                           {"#14181F", "#F5F5F5"}, {"#423D12", "#E8D95A"}, {"#14181F", "#8C96A5"}, {"#14181F", "#FFFFFF"}, {"#8F5600", "#FFC46B"},
                           {"#123A55", "#6EC1FF"}, {"#0B4437", "#5FD7B4"}, {"#4D1F3A", "#F29FCB"}, {"#262C36", "#B8C0CC"}};
 
@@ -112,7 +112,7 @@ private:
             std::string rows = dot_html(box.title);
             for (const Note& note : box.notes) {
                 const std::string text = dot_html(note.text, 90);
-                rows += fmt::format("<BR/><FONT POINT-SIZE=\"{}\" COLOR=\"{}\">{}</FONT>", note.kind == Note::Kind::attribute || note.kind == Note::Kind::parameter ? 10 : 11,
+                rows += fmt::format("<BR/><FONT POINT-SIZE=\"{}\" COLOR=\"{}\">{}</FONT>", note.kind == Note::Kind::attribute || note.kind == Note::Kind::parameter ? 11 : 12,
                                     palette_.of(note.kind), note.kind == Note::Kind::missing ? "<I>" + text + "</I>" : text);
             }
             label = rows;
@@ -121,7 +121,7 @@ private:
         out_ += fmt::format("{}{} [id=\"{}{}\", class=\"{}\", label={}{}{}, tooltip=\"{}\", fillcolor=\"{}\", color=\"{}\"", indent, name(box), id_prefix_, box.id, word(box.look),
                             open, label, close, dot_text(box.tooltip.empty() ? box.title : box.tooltip, 2000), colours.fill, colours.line);
         if (add && box.notes.empty()) out_ += ", shape=circle, style=filled, width=0.36, fixedsize=true, fontsize=18, penwidth=1.8";
-        else if (add) out_ += ", shape=ellipse, style=filled, penwidth=1.8";
+        else if (add) out_ += ", shape=ellipse, style=filled, penwidth=1.8, margin=\"0.02,0.01\"";
         else if (small) out_ += ", shape=box, style=filled, fontsize=11, height=0.28, margin=\"0.08,0.04\"";
         else out_ += ", shape=box, style=\"filled,rounded\"";
         if (box.look == Box::Look::norm) out_ += ", penwidth=2.2";
@@ -132,9 +132,11 @@ private:
     }
 
     void write_arrow(const Drawing& drawing, const Arrow& arrow) {
-        const Box &from = drawing.boxes[arrow.from], &to = drawing.boxes[arrow.to];
+        // A cotangent's arrow is laid out with the data and drawn with its head at the other end.
+        const bool back = arrow.look == Arrow::Look::cotangent;
+        const Box &from = drawing.boxes[back ? arrow.to : arrow.from], &to = drawing.boxes[back ? arrow.from : arrow.to];
         out_ += fmt::format("  {} -> {} [id=\"{}{}\", class=\"{}\", edgetooltip=\"{}\"", name(from), name(to), id_prefix_, arrow.id, word(arrow.look),
-                            dot_text(from.title + " → " + to.title, 200));
+                            dot_text(from.title + (back ? " ← " : " → ") + to.title, 200));
         if (!arrow.label.empty()) {
             // Set off from the line by spaces that pictures keep, more from a heavy one.
             const char* const space = arrow.look == Arrow::Look::residual ? "\u00A0\u00A0\u00A0" : "\u00A0";
@@ -145,7 +147,7 @@ private:
             // One unbroken line, with a head where it ends.
             out_ += to.look == Box::Look::output ? ", arrowsize=0.5" : ", dir=none";
         }
-        if (arrow.look == Arrow::Look::cotangent) out_ += fmt::format(", style=dashed, penwidth=1.3, color=\"{}\", constraint=false", palette_.cotangent);
+        if (arrow.look == Arrow::Look::cotangent) out_ += fmt::format(", style=dashed, penwidth=1.3, color=\"{}\", dir=back, weight=0", palette_.cotangent);
         out_ += "];\n";
     }
 

@@ -82,8 +82,12 @@ private:
     void make_frames() {
         drawing_.frames.push_back({"drawing", "", 0});
         frame_of_.assign(graph_.scopes.size(), 0);
+        std::vector<char> has_scopes(graph_.scopes.size(), 0);
+        for (std::size_t s = 1; s < graph_.scopes.size(); ++s) has_scopes[graph_.scopes[s].parent] = 1;
         for (std::size_t s = 1; s < graph_.scopes.size(); ++s) {
             if (!opened_[s] || repeats_.copies[s] == 0) continue;
+            frame_of_[s] = frame_of_[graph_.scopes[s].parent];
+            if (by_module_ && !options_.depth && !has_scopes[s]) continue; // a few ops around an add: the frame would only be in the way
             frame_of_[s] = drawing_.frames.size();
             drawing_.frames.push_back({fmt::format("scope-{}", s), scope_title(s), frame_of_[graph_.scopes[s].parent], repeats_.copies[s]});
         }
@@ -198,19 +202,26 @@ private:
                 if (roles.contains(role)) box.look = look_of(role); // the last that it holds is the most telling
             if (own != Role::none) box.look = look_of(own);
             box.tooltip = fmt::format("{}: lines {} to {}", graph_.scope_path(scope), box.lines.front(), box.lines.back());
+            if (box.lines.size() == 1) say_op(box, node(box.lines.front()), true);
         } else {
             const GraphNode& n = node(box.lines.front());
             const std::string in = graph_.scope_path(n.scope);
             box.tooltip = fmt::format("line {}: {}{}{} {}", n.line, n.op, n.name.empty() ? "" : " " + n.name, in.empty() ? "" : " in " + in, to_string(n.shape));
-            std::string text;
-            for (const auto& [key, value] : n.attributes)
-                if (!std::holds_alternative<std::monostate>(value)) text += (text.empty() ? "" : ", ") + key + " " + to_string(value);
-            if (!text.empty()) box.notes.push_back({Note::Kind::attribute, text});
+            say_op(box, n, false);
         }
         describe_parts(box, parts);
+        if (one && !options_.formulas.empty() && box.look != Box::Look::add) // both operands of an add receive ȳ
+            for (const Note& note : options_.formulas.at(box.lines.front())) box.notes.push_back(note);
+        if (!one && options_.backward) box.notes.push_back({Note::Kind::gradient, "x̄ = Jᵀ ȳ"});
         // Of several lines the last that is read elsewhere is what the box makes.
         if (!options_.notes.empty())
             for (const Note& note : options_.notes.at(result(box))) box.notes.push_back(note);
+    }
+    static void say_op(Box& box, const GraphNode& n, bool with_name) {
+        std::string text = with_name ? n.op : "";
+        for (const auto& [key, value] : n.attributes)
+            if (!std::holds_alternative<std::monostate>(value)) text += (text.empty() ? "" : ", ") + key + " " + to_string(value);
+        if (!text.empty()) box.notes.push_back({Note::Kind::attribute, text});
     }
     std::size_t result(const Box& box) const {
         std::size_t line = box.lines.back();

@@ -25,7 +25,8 @@ struct DrawOptions {
     std::optional<std::size_t> depth;     ///< how many levels of scopes to open, from 1: instead of what the level opens
     bool fold_repeats = true;             ///< scopes beside each other that are alike are drawn once
     bool backward = false;                ///< arrows for the cotangents, against the data
-    std::vector<std::vector<Note>> notes; ///< by line, or empty
+    std::vector<std::vector<Note>> notes; ///< by line, or empty; a box of several lines shows those of its result
+    std::vector<std::vector<Note>> formulas; ///< by line, or empty: for boxes of one op
 };
 
 struct Box {

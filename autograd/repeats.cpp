@@ -8,13 +8,16 @@
 namespace chalkgrad {
 namespace {
 
-/// What a scope's lines do, as text that is equal for alike scopes: operands inside by distance, those outside by shape and kind.
-std::string signature(const Graph& graph, const std::vector<std::size_t>& lines) {
+/// What a scope is called, but for numbers, and what its lines do, as text that is equal for alike scopes: operands inside by
+/// distance, those outside by shape and kind.
+std::string signature(const Graph& graph, std::size_t scope, const std::vector<std::size_t>& lines) {
     const auto kind = [&](std::size_t line) {
         const GraphNode::Kind is = graph.nodes[line].kind;
         return static_cast<int>(is == GraphNode::Kind::output ? GraphNode::Kind::op : is);
     };
     std::string text;
+    for (const char c : graph.scopes[scope].name)
+        if (c < '0' || c > '9') text += c;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const GraphNode& node = graph.nodes[lines[i]];
         text += fmt::format("{}{}{}", node.op, to_string(node.shape), kind(node.line));
@@ -49,6 +52,9 @@ Repeats find_repeats(const Graph& graph, const std::vector<char>& opened) {
         if (graph.scopes[s].parent != 0) above.insert(above.end(), lines[s].begin(), lines[s].end());
         children[graph.scopes[s].parent].push_back(s);
     }
+    std::vector<char> holds_stream(scopes, 0);
+    for (const ResidualAdd& add : graph.residual_adds)
+        for (std::size_t s = graph.nodes[add.line].scope; s != 0; s = graph.scopes[s].parent) holds_stream[s] = 1;
     for (std::size_t parent = 0; parent < scopes; ++parent) {
         std::reverse(children[parent].begin(), children[parent].end());
         if (found.copies[parent] == 0) {
@@ -58,10 +64,10 @@ Repeats find_repeats(const Graph& graph, const std::vector<char>& opened) {
         if (!opened[parent]) continue;
         const std::vector<std::size_t>& siblings = children[parent];
         std::vector<std::string> does;
-        for (const std::size_t s : siblings) does.push_back(lines[s].empty() ? "" : signature(graph, lines[s]));
+        for (const std::size_t s : siblings) does.push_back(lines[s].empty() ? "" : signature(graph, s, lines[s]));
         for (std::size_t i = 0, end; i < siblings.size(); i = end) {
             for (end = i + 1; end < siblings.size() && !does[i].empty() && does[end] == does[i];) ++end;
-            if (end - i < (opened[siblings[i]] ? 2u : 3u)) {
+            if (end - i < (holds_stream[siblings[i]] ? 2u : 3u)) {
                 end = i + 1;
                 continue;
             }

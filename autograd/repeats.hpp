@@ -14,8 +14,8 @@ struct Repeats {
     std::vector<std::size_t> last;       ///< by scope: the last of those scopes
 };
 
-/// Runs of scopes beside each other that do the same: all runs of `opened` scopes, and from three on of others. Only scopes in
-/// opened ones are looked at.
+/// Runs of scopes beside each other that do the same under the same name, numbers aside: from two on of scopes that hold residual
+/// adds, from three on of others. Only scopes in `opened` ones are looked at.
 Repeats find_repeats(const Graph& graph, const std::vector<char>& opened);
 
 } // namespace chalkgrad

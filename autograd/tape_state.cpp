@@ -121,10 +121,12 @@ void vjp_as(TapeState& tape, Record& record, Record::Flag wanted) {
     } gradients(*tape.pool, record.input_count);
 
     const Index* inputs = tape.inputs(record);
+    bool any = false;
     for (std::size_t k = 0; k < record.input_count; ++k) {
         if (inputs[k] == absent) continue;
         Record& input = tape[inputs[k]];
         if (!input.has(wanted)) continue;
+        any = true;
         if (input.grad == nullptr) {
             tape.allocate_grad(input);
             gradients.outs[k] = {static_cast<T*>(input.grad), input.shape};
@@ -136,6 +138,7 @@ void vjp_as(TapeState& tape, Record& record, Record::Flag wanted) {
             gradients.outs[k] = {static_cast<T*>(l.buffer), input.shape};
         }
     }
+    if (!any) return; // the sweep ends here: rules are not asked for nothing
     record.op->vjp(reading, y, gy, static_cast<const T*>(record.saved), Outs<T>{gradients.outs.data(), record.input_count});
     for (Late& l : gradients.late) add_into<T>(l.to->grad, l.buffer, l.to->shape->size());
 }

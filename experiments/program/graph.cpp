@@ -8,48 +8,53 @@
 
 #include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/autograd/topology.hpp>
+#include <chalkgrad/experiments/block_jacobian.hpp>
 #include <chalkgrad/experiments/graph_json.hpp>
+#include <chalkgrad/experiments/graph_notes.hpp>
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/experiments/picture.hpp>
-#include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/render.hpp>
 #include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/ops/expand.hpp>
 
 namespace chalkgrad {
 namespace {
 
-/// What the command draws: a recorded tape, which of its leaves are data, and what stands above the picture.
+/// What the command draws: a recorded tape, which of its lines is what, and what stands above the picture.
 struct Recorded {
     Tape tape;
     std::vector<std::size_t> inputs;
+    std::size_t output;
     std::string title, formula;
 };
 
-Recorded record_block(const std::string& name, Tape::Mode mode) {
+/// A block by its name, with numbers: it is small.
+Recorded record_block(const std::string& name) {
     std::vector<std::string> names;
     for (const nn::Placement p : nn::placements()) {
         names.emplace_back(nn::name(p));
         if (name != nn::name(p)) continue;
-        const Tape tape(mode);
-        const Var<double> x = tape.leaf<double>({16, 64}, nullptr, true, "h");
-        nn::stand_in_block(p, x);
-        return {tape, {x.line()}, nn::name(p), nn::formula(p)};
+        const Tape tape;
+        Generator rng(0);
+        const Var<double> x = tape.variable(rng.standard_normal({4, 8}), "h");
+        const Var<double> y = nn::stand_in_block(p, x);
+        return {tape, {x.line()}, y.line(), nn::name(p), nn::formula(p)};
     }
     throw Error(fmt::format("graph: there is no block '{}'{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-void say(const std::string& message) { fmt::print(stderr, "{} {}\n", painted("graph:", Colour::dim, stderr), one_line(message)); }
+void say(const std::string& message) { fmt::print(stderr, "graph: {}\n", one_line(message)); }
 
-struct Format {
-    std::string name;
-    explicit Format(const GraphCommand& command) : name(command.format.value_or("")) {
-        if (name.empty() && command.output) name = command.output->extension().string().erase(0, 1);
-        if (name.empty()) name = "dot";
-        require_format("graph", name, {"dot", "svg", "pdf", "png", "json"});
-    }
-};
+std::string format_of(const GraphCommand& command) {
+    std::string format = command.format.value_or("");
+    if (format.empty() && command.output) format = command.output->extension().string().erase(0, 1);
+    if (format.empty()) format = "dot";
+    require_format("graph", format, {"dot", "svg", "pdf", "png", "json"});
+    return format;
+}
 
 DrawOptions draw_options(const GraphCommand& command) {
     DrawOptions options;
@@ -71,39 +76,93 @@ DotOptions dot_options(const GraphCommand& command) {
     return options;
 }
 
+/// Fused ops taken apart, the lines of interest followed.
+Recorded composed(const Recorded& recorded) {
+    const Expanded parts = expand(recorded.tape);
+    Recorded result{parts.tape, {}, parts.line[recorded.output], recorded.title, recorded.formula};
+    for (const std::size_t line : recorded.inputs) result.inputs.push_back(parts.line[line]);
+    return result;
+}
+
+/// A sweep with a fixed random cotangent, all gradients kept.
+void sweep(const Recorded& recorded) {
+    keep_all_gradients(recorded.tape);
+    const auto index = static_cast<detail::Index>(recorded.output);
+    const Var<double> y(recorded.tape.state_ref(), index, (*recorded.tape.state())[index].epoch);
+    Generator rng(0);
+    y.backward(rng.standard_normal(y.shape()));
+}
+
+/// The block's Jacobian as a formula, once the numbers agree with it.
+std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded, const Graph& graph, const Topology& topology) {
+    constexpr std::size_t most = 256; // numbers in x: the check takes a sweep for each of several parts
+    if (recorded.tape.shapes_only() || graph.residual_adds.empty() || recorded.inputs.size() != 1 || graph.nodes[recorded.inputs[0]].shape.size() > most) return {};
+    const BlockJacobian jacobian = block_jacobian(recorded.tape, graph, topology, recorded.inputs[0], recorded.output);
+    if (jacobian.holds) return jacobian;
+    say(fmt::format("{} is off by {:.1e} of the largest entry, so it is not shown", jacobian.formula, jacobian.error));
+    return {};
+}
+
+/// The drawing of a block; at module level if the level asked for has more boxes than a picture can hold.
+Drawing drawing_of(const Recorded& recorded, const Graph& graph, const Topology& topology, const GraphCommand& command) {
+    constexpr std::size_t most_boxes = 1200; // Graphviz then needs some seconds
+    DrawOptions options = draw_options(command);
+    Drawing drawing;
+    if (command.backward) {
+        options.formulas = backward_notes(recorded.tape);
+        if (const auto jacobian = checked_jacobian(recorded, graph, topology)) drawing.subtitle = fmt::format("\n{}   (checked: off by {:.0e})", jacobian->formula, jacobian->error);
+    }
+    if (command.values && recorded.tape.shapes_only()) throw Error("graph: --values needs numbers, and a whole model is recorded without; draw one block");
+    if (command.values) {
+        sweep(recorded);
+        options.notes = value_notes(recorded.tape);
+    }
+    const std::string under = recorded.formula + drawing.subtitle;
+    drawing = draw(graph, options);
+    if (drawing.boxes.size() > most_boxes && options.level != DrawOptions::Level::module) {
+        say(fmt::format("{} boxes at level {} are too many for a picture: drawn at level module", drawing.boxes.size(), command.level));
+        options.level = DrawOptions::Level::module;
+        options.depth.reset();
+        drawing = draw(graph, options);
+    }
+    drawing.title = recorded.title;
+    drawing.subtitle = under;
+    return drawing;
+}
+
 } // namespace
 
 int run_graph(const GraphCommand& command) {
-    const Format format(command);
-    const DrawOptions options = draw_options(command);
+    const std::string format = format_of(command);
     const DotOptions look = dot_options(command);
+    draw_options(command);
     if (command.output && std::filesystem::is_directory(*command.output))
         throw Error(fmt::format("graph: '{}' is a folder; name a file in it", command.output->string()));
 
     std::vector<std::string> blocks = command.side_by_side;
     if (!command.block.empty()) blocks.insert(blocks.begin(), command.block);
     if (blocks.empty()) throw Error("graph: give a block; 'chalkgrad list blocks' shows them");
-    if (format.name == "json" && blocks.size() > 1) throw Error("graph: JSON holds one graph; leave --side-by-side out");
+    if (format == "json" && blocks.size() > 1) throw Error("graph: JSON holds one graph; leave --side-by-side out");
 
     std::vector<Drawing> drawings;
     std::string bytes;
     for (const std::string& block : blocks) {
-        const Recorded recorded = record_block(block, Tape::Mode::shapes_only);
-        const Graph graph = graph_of(recorded.tape, recorded.inputs);
+        Recorded recorded = record_block(block);
+        if (command.level == "composed") recorded = composed(recorded);
+        const Graph graph = graph_of(recorded.tape, recorded.inputs, {recorded.output});
         const Topology topology = topology_of(graph);
         for (const std::string& contradiction : topology.contradictions) say(contradiction);
-        if (format.name == "json") {
-            bytes = json_text(to_json(graph, topology));
-            break;
+        if (format == "json") {
+            nlohmann::json json = to_json(graph, topology);
+            if (const auto jacobian = checked_jacobian(recorded, graph, topology))
+                json["topology"]["jacobian"] = {{"formula", jacobian->formula}, {"relative_error", json_number(jacobian->error)}};
+            bytes = json_text(json);
+        } else {
+            drawings.push_back(drawing_of(recorded, graph, topology, command));
         }
-        drawings.push_back(draw(graph, options));
-        drawings.back().title = recorded.title;
-        drawings.back().subtitle = recorded.formula;
     }
-    if (bytes.empty()) {
-        bytes = to_dot(drawings, look);
-        if (format.name != "dot") bytes = render_dot(bytes, format.name);
-    }
+    if (format != "json") bytes = to_dot(drawings, look);
+    if (format != "json" && format != "dot") bytes = render_dot(bytes, format);
     if (command.output)
         write_file(*command.output, bytes);
     else if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())

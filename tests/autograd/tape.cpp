@@ -273,6 +273,15 @@ BOOST_AUTO_TEST_CASE(grad_of_intermediates_touches_nothing) {
     expect(grad(h, std::vector<Var<double>>{x}, Doubles{1, 10})[0], Doubles{2, 40});
 }
 
+BOOST_AUTO_TEST_CASE(a_sweep_towards_an_intermediate_stops_there) {
+    // The norm's own rule would be asked for no gradient at all, and has nowhere to write one.
+    Tape t;
+    const auto x = t.variable(Doubles{1, 2, 3}), gamma = t.variable(Doubles{2, -1, 3});
+    const auto h = rms_norm(x, gamma, 1e-6);
+    expect(grad(sum(h * h), std::vector<Var<double>>{h})[0], Doubles(2 * h.value()));
+    expect(grad(h, std::vector<Var<double>>{h}, Doubles{1, 2, 3})[0], Doubles{1, 2, 3});
+}
+
 BOOST_AUTO_TEST_CASE(a_throwing_backward_changes_no_gradient) {
     Tape t;
     const auto x = t.variable(2.0, "x"), z = t.variable(3.0, "z");

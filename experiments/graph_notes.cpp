@@ -1,0 +1,80 @@
+// Notes for pictures of tapes.
+#include <chalkgrad/experiments/graph_notes.hpp>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/numbers.hpp>
+#include <chalkgrad/ops/backward_text.hpp>
+
+namespace chalkgrad {
+namespace {
+
+std::string summary(const std::vector<double>& numbers, bool with_norm) {
+    const Summary s = summarize(numbers);
+    if (s.size == 0) return "empty";
+    if (s.not_finite > 0) return fmt::format("{} of {} not finite", s.not_finite, s.size);
+    if (s.size == 1) return fmt::format("{:.4g}", s.first);
+    if (!with_norm) return fmt::format("rms {:.4g}", s.rms);
+    return fmt::format("norm {:.4g}, rms {:.4g}", s.rms * std::sqrt(static_cast<double>(s.size)), s.rms);
+}
+
+/// How many numbers the forward of a line keeps.
+std::size_t kept_numbers(const Tape& tape, std::size_t line) {
+    const detail::TapeState& state = *tape.state();
+    const detail::Record& record = state[static_cast<detail::Index>(line)];
+    if (record.op == nullptr) return 0;
+    std::vector<const Shape*> shapes;
+    for (std::size_t k = 0; k < record.input_count; ++k) {
+        const detail::Index input = state.inputs(record)[k];
+        shapes.push_back(input == detail::absent ? nullptr : state[input].shape);
+    }
+    return record.op->saved({shapes.data(), shapes.size()});
+}
+
+}  // namespace
+
+std::vector<std::vector<Note>> backward_notes(const Tape& tape) {
+    std::vector<std::vector<Note>> notes(tape.size());
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        const Line line = tape.line(i);
+        if (line.kind != Line::Kind::op || !line.needs_grad) continue;
+        const BackwardText* const text = backward_text(line.op);
+        std::vector<std::string> wanted;
+        for (std::size_t k = 0; k < line.inputs.size(); ++k)
+            if (line.inputs[k] >= 0 && tape.line(static_cast<std::size_t>(line.inputs[k])).needs_grad) wanted.push_back(line.input_names[k]);
+        if (text == nullptr) {
+            notes[i].push_back({Note::Kind::gradient, "cotangents by its own vjp"});
+            continue;
+        }
+        for (const auto& [input, formula] : text->cotangents)
+            if (std::find(wanted.begin(), wanted.end(), input) != wanted.end()) notes[i].push_back({Note::Kind::gradient, formula});
+        if (const std::size_t kept = kept_numbers(tape, i); kept > 0)
+            notes[i].push_back({Note::Kind::attribute, fmt::format("keeps {}: {} number{}", text->saved, kept, kept == 1 ? "" : "s")});
+    }
+    return notes;
+}
+
+std::vector<std::vector<Note>> value_notes(const Tape& tape) {
+    std::vector<std::vector<Note>> notes(tape.size());
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        notes[i].push_back({Note::Kind::value, "value " + summary(values_of(tape, i), false)});
+        if (const auto gradient = gradient_of(tape, i))
+            notes[i].push_back({Note::Kind::gradient, "gradient " + summary(*gradient, true)});
+        else
+            notes[i].push_back({Note::Kind::missing, "gradient not computed"});
+    }
+    return notes;
+}
+
+void keep_all_gradients(const Tape& tape) {
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        const Line line = tape.line(i);
+        if (line.kind != Line::Kind::op || !line.needs_grad || line.dtype != Dtype::f64) continue;
+        const auto index = static_cast<detail::Index>(i);
+        Var<double>(tape.state_ref(), index, (*tape.state())[index].epoch).keep_grad();
+    }
+}
+
+}  // namespace chalkgrad

@@ -1,0 +1,91 @@
+// Formulas of block Jacobians: right for every placement, and seen to be wrong when they are.
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+
+#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/random.hpp>
+#include <chalkgrad/experiments/block_jacobian.hpp>
+#include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/ops/matmul.hpp>
+#include <chalkgrad/ops/mhc_mix.hpp>
+#include <chalkgrad/ops/rms_norm.hpp>
+
+using namespace chalkgrad;
+
+BOOST_AUTO_TEST_SUITE(block_jacobian)
+
+BOOST_AUTO_TEST_CASE(every_placement_has_its_formula) {
+    const std::map<std::string, std::string> formulas = {
+        {"pre", "J = (I + J_ffn J_N) (I + J_attention J_N)"},
+        {"post", "J = J_N (I + J_ffn) J_N (I + J_attention)"},
+        {"peri", "J = (I + J_N J_ffn J_N) (I + J_N J_attention J_N)"},
+        {"output_only", "J = (I + J_N J_ffn) (I + J_N J_attention)"},
+        {"deepnorm", "J = J_N (α I + J_ffn) J_N (α I + J_attention)"}};
+    for (const nn::Placement placement : nn::placements()) {
+        const Tape tape;
+        Generator rng(1);
+        const Var<double> x = tape.variable(rng.standard_normal({3, 5}), "h");
+        const Var<double> y = nn::stand_in_block(placement, x);
+        const Graph graph = graph_of(tape, {x.line()});
+        const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology_of(graph), x.line(), y.line());
+        const auto formula = formulas.find(nn::name(placement));
+        if (formula != formulas.end()) BOOST_TEST(j.formula == formula->second);
+        BOOST_TEST(j.holds, nn::name(placement) << ": " << j.error);
+        BOOST_TEST(j.error < 1e-13, nn::name(placement));
+        BOOST_TEST(!tape.line(x.line()).name.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(streams_that_mix) {
+    const Tape tape;
+    Generator rng(2);
+    const auto draw = [&](const Shape& shape, const char* name) { return tape.variable(rng.standard_normal(shape), name); };
+    const Var<double> x = draw({2, 5}, "X");
+    const Var<double> mixed = mhc_mix_param(x, draw({2, 2}, "m"));
+    const Var<double> u = matmul(draw({1, 2}, "pre"), x);
+    const Var<double> o = matmul(rms_norm(u, draw({5}, "gamma"), 1e-6), draw({5, 5}, "W"));
+    const Var<double> y = mixed + draw({2, 1}, "post") * o;
+    const Graph graph = graph_of(tape, {x.line()});
+    const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology_of(graph), x.line(), y.line());
+    BOOST_TEST(j.formula == "J = J_mix + J_write J_F J_N J_read");
+    BOOST_TEST(j.error < 1e-13);
+}
+
+BOOST_AUTO_TEST_CASE(two_branches_side_by_side) {
+    const Tape tape;
+    Generator rng(2);
+    const auto draw = [&](const Shape& shape, const char* name) { return tape.variable(rng.standard_normal(shape), name); };
+    const Var<double> x = draw({3, 4}, "h");
+    const Var<double> n = rms_norm(x, draw({4}, "gamma"), 1e-6);
+    const auto branch = [&](const char* name) {
+        const Scope scope = tape.scope(name);
+        return matmul(n, draw({4, 4}, "W"));
+    };
+    const Var<double> a = branch("attention");
+    const Var<double> y = x + a + branch("ffn");
+    const Graph graph = graph_of(tape, {x.line()});
+    Topology topology = topology_of(graph);
+    const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology, x.line(), y.line());
+    BOOST_TEST(j.formula == "J = I + J_attention J_N + J_ffn J_N");
+    BOOST_TEST(j.error < 1e-13);
+}
+
+BOOST_AUTO_TEST_CASE(a_formula_that_does_not_hold_is_seen) {
+    // Told that a Pre-LN block has no add after its first, the product of the parts misses a step.
+    const Tape tape;
+    Generator rng(1);
+    const Var<double> x = tape.variable(rng.standard_normal({3, 5}), "h");
+    const Var<double> y = nn::stand_in_block(nn::Placement::pre, x);
+    Graph graph = graph_of(tape, {x.line()});
+    const Topology topology = topology_of(graph);
+    for (ResidualAdd& add : graph.residual_adds) add.scaled = true;  // α I is then the whole carrier: still right
+    BOOST_TEST(chalkgrad::block_jacobian(tape, graph, topology, x.line(), y.line()).holds);
+    std::swap(graph.residual_adds[0].carrier, graph.residual_adds[0].branch);
+    graph.residual_adds[0].scaled = false;  // I in the place of the branch
+    BOOST_TEST(!chalkgrad::block_jacobian(tape, graph, topology, x.line(), y.line()).holds);
+    graph.residual_adds.clear();
+    BOOST_CHECK_THROW(chalkgrad::block_jacobian(tape, graph, topology, x.line(), y.line()), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
