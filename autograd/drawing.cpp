@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 bool is_leaf(const GraphNode& node) { return node.op == "leaf"; }
-bool is_given(const GraphNode& node) { return node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant; }
 
 Box::Look look_of(Role role) {
     switch (role) {
@@ -140,16 +139,12 @@ private:
     /// Leaves, and at module level what is computed from parameters alone: part of the one box that reads them, else their own.
     void place_leaves() {
         std::vector<std::set<std::size_t>> readers(graph_.nodes.size());
-        std::vector<char> repeated(graph_.nodes.size(), 0), given(graph_.nodes.size(), 0);
-        for (const GraphNode& n : graph_.nodes) {
-            const Graph::Operands operands = graph_.operands(n.line);
-            given[n.line] = is_given(n) || (!is_leaf(n) && operands.size() > 0 && std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) { return given[e.from]; }));
-        }
+        std::vector<char> repeated(graph_.nodes.size(), 0);
         for (std::size_t i = graph_.nodes.size(); i-- > 0;) { // readers come later on the tape: they are placed first
             const GraphNode& n = node(i);
-            const bool candidate = is_leaf(n) || (by_module_ && given[i] && box_of_[i] != none && drawing_.boxes[box_of_[i]].id == fmt::format("line-{}", i));
+            const bool candidate = is_leaf(n) || (by_module_ && n.given && box_of_[i] != none && drawing_.boxes[box_of_[i]].id == fmt::format("line-{}", i));
             if (is_drawn(i) && candidate) {
-                const bool folds = by_module_ && given[i] && readers[i].size() == 1 && n.kind != GraphNode::Kind::output;
+                const bool folds = by_module_ && n.given && readers[i].size() == 1 && n.kind != GraphNode::Kind::output;
                 if (folds) {
                     if (!is_leaf(n)) drawing_.boxes[box_of_[i]].id.clear(); // emptied: removed below
                     box_of_[i] = *readers[i].begin();

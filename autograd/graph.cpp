@@ -10,11 +10,6 @@ namespace {
 
 bool is_leaf(const GraphNode& node) { return node.op == "leaf"; }
 
-/// A leaf that is no data: a parameter, or a constant.
-bool is_given(const GraphNode& node) {
-    return node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant;
-}
-
 /// A norm, or a part of one that is made of several lines.
 bool in_norm(const Graph& graph, const GraphNode& node) {
     if (node.role == Role::norm) return true;
@@ -50,10 +45,12 @@ std::optional<ResidualAdd> residual_add(const Graph& graph, std::size_t line, co
         add.line = line;
         add.carrier = operands[swapped].from;
         add.branch = operands[!swapped].from;
-        if (is_given(graph.nodes[add.branch]) || !(graph.nodes[add.carrier].shape == graph.nodes[line].shape)) continue;
+        if (graph.nodes[add.branch].given || !(graph.nodes[add.carrier].shape == graph.nodes[line].shape)) continue;
         std::size_t at = add.carrier;
         for (int adds = 0; adds < most_branches;) {
             if (depends(graph, add.branch, at)) {
+                // Other parts of the branch may read the stream before it was moved into this shape.
+                while (graph.nodes[at].role == Role::structure && handed_on(graph, at)) at = handed_on(graph, at)->from;
                 add.from = at;
                 return add;
             }
@@ -143,9 +140,8 @@ std::optional<std::size_t> main_operand(const Graph& graph, std::size_t line) {
             if (fits(graph.nodes[edge.from])) return edge.from;
         return {};
     };
-    const auto flows = [](const GraphNode& from) { return !is_given(from); };
+    const auto flows = [](const GraphNode& from) { return !from.given; };
     if (const auto same = first([&](const GraphNode& from) { return flows(from) && from.shape == node.shape; })) return same;
-    if (const auto row = first([&](const GraphNode& from) { return flows(from) && from.shape.rank() > 1 && from.shape.last() == node.shape.last(); })) return row;
     return first(flows);
 }
 
@@ -158,7 +154,7 @@ std::optional<Handed> handed_on(const Graph& graph, std::size_t line) {
     const GraphEdge& edge = *std::find_if(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x; });
     switch (node.role) {
     case Role::structure: {
-        const bool alone = std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x || is_given(graph.nodes[e.from]); });
+        const bool alone = std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x || graph.nodes[e.from].given; });
         if (alone && shape.size() == node.shape.size()) return Handed{*x};
         return {};
     }
@@ -169,7 +165,7 @@ std::optional<Handed> handed_on(const Graph& graph, std::size_t line) {
         // x beside numbers or parameters that are smaller than x: a multiple of x.
         const bool multiple = operands.size() > 1 && shape == node.shape && std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) {
             const GraphNode& other = graph.nodes[e.from];
-            return e.from == *x || (is_given(other) && other.shape.size() < node.shape.size());
+            return e.from == *x || (other.given && other.shape.size() < node.shape.size());
         });
         if (multiple) return Handed{*x, true};
         return {};
@@ -184,10 +180,23 @@ std::string Graph::scope_path(std::size_t scope) const {
     return path;
 }
 
-Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) {
+namespace {
+
+/// Whether an op's result is as given as its operands are. What picks rows out of a table makes data of a parameter.
+bool is_given(const Graph& graph, std::size_t line) {
+    const GraphNode& node = graph.nodes[line];
+    if (is_leaf(node)) return node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant;
+    for (const GraphEdge& edge : graph.operands(line)) {
+        const GraphNode& from = graph.nodes[edge.from];
+        if (!from.given || (node.role == Role::structure && from.shape.size() != node.shape.size())) return false;
+    }
+    return true;
+}
+
+Graph read(const Tape& tape, const std::vector<std::size_t>* inputs, const std::vector<std::size_t>& outputs) {
     const auto contains = [](const std::vector<std::size_t>& list, std::size_t i) { return std::find(list.begin(), list.end(), i) != list.end(); };
-    for (const auto* list : {&inputs, &outputs})
-        for (const std::size_t line : *list)
+    for (const auto* list : {inputs, &outputs})
+        for (const std::size_t line : list == nullptr ? std::vector<std::size_t>() : *list)
             if (line >= tape.size()) throw Error("graph_of: there is no line " + std::to_string(line) + " on a tape of " + std::to_string(tape.size()) + " lines");
     Graph graph;
     for (std::size_t i = 0; i < tape.scope_count(); ++i) graph.scopes.push_back(tape.scope_info(i));
@@ -204,11 +213,12 @@ Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const s
         graph.first_edge.push_back(graph.edges.size());
         GraphNode::Kind kind = GraphNode::Kind::op;
         if (line.kind == Line::Kind::constant) kind = GraphNode::Kind::constant;
-        if (line.kind == Line::Kind::variable) kind = inputs.empty() ? GraphNode::Kind::input : GraphNode::Kind::parameter;
-        if (contains(inputs, i)) kind = GraphNode::Kind::input;
+        if (line.kind == Line::Kind::variable) kind = inputs == nullptr ? GraphNode::Kind::input : GraphNode::Kind::parameter;
+        if (inputs != nullptr && contains(*inputs, i)) kind = GraphNode::Kind::input;
         std::optional<double> number;
         if (kind == GraphNode::Kind::constant && line.shape.size() == 1 && !tape.shapes_only()) number = values_of(tape, i)[0];
         graph.nodes.push_back({i, kind, line.op, line.name, line.attributes, line.shape, line.dtype, line.scope, line.role, line.needs_grad, number});
+        graph.nodes.back().given = is_given(graph, i);
     }
     for (GraphNode& node : graph.nodes)
         if (node.kind == GraphNode::Kind::op && (outputs.empty() ? !is_read[node.line] : contains(outputs, node.line)))
@@ -216,5 +226,10 @@ Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const s
     find_stream(graph);
     return graph;
 }
+
+} // namespace
+
+Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) { return read(tape, &inputs, outputs); }
+Graph graph_of(const Tape& tape) { return read(tape, nullptr, {}); }
 
 } // namespace chalkgrad

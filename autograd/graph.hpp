@@ -22,6 +22,7 @@ struct GraphNode {
     bool needs_grad;
     std::optional<double> number; ///< of a constant of one element, where the tape has values
     bool on_stream = false;       ///< on the residual stream
+    bool given = false;           ///< a parameter, a constant, or computed from them alone
 };
 
 struct GraphEdge {
@@ -66,8 +67,11 @@ struct Graph {
 
 /// The graph of all lines of a tape. `inputs` are the leaves that are data: other variables are parameters. `outputs` are the
 /// results; by default the ops that nothing reads. Follows the stream back from the outputs: an add is residual when one
-/// operand is the stream itself, or a multiple or mixture of it, and the other was computed from it.
-Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs = {}, const std::vector<std::size_t>& outputs = {});
+/// operand is the stream itself, or a multiple or mixture of it, and the other was computed from it. Throws Error for lines that
+/// the tape does not have.
+Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs = {});
+/// The same where every variable is data.
+Graph graph_of(const Tape& tape);
 
 /// Whether line `to` is computed from line `from`, without passing the lines marked in `closed` (which may be empty).
 bool depends(const Graph& graph, std::size_t to, std::size_t from, const std::vector<char>& closed = {});

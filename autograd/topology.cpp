@@ -11,10 +11,6 @@
 namespace chalkgrad {
 namespace {
 
-bool is_given(const GraphNode& node) {
-    return node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant;
-}
-
 class Reader {
 public:
     explicit Reader(const Graph& graph) : graph_(graph), norm_at_(graph.nodes.size(), none) {
@@ -98,7 +94,7 @@ private:
     std::size_t source(const std::vector<std::size_t>& lines) const {
         for (const std::size_t line : lines)
             for (const GraphEdge& edge : graph_.operands(line))
-                if (!is_given(node(edge.from)) && !std::binary_search(lines.begin(), lines.end(), edge.from)) return edge.from;
+                if (!node(edge.from).given && !std::binary_search(lines.begin(), lines.end(), edge.from)) return edge.from;
         return graph_.operands(lines[0]).size() > 0 ? graph_.operands(lines[0])[0].from : lines[0];
     }
 
@@ -150,6 +146,7 @@ private:
         const std::size_t at = origin(branch);
         const Graph::Operands operands = graph_.operands(at);
         if (node(at).role != Role::add || operands.size() != 2) return {at};
+        if (node(operands[1].from).given) return ends(operands[0].from); // a bias
         return {origin(operands[0].from), origin(operands[1].from)};
     }
 
@@ -218,7 +215,8 @@ private:
             return here != there || (!here && !there);
         }
         const std::vector<std::size_t> two = ends(add.branch);
-        return two.size() == 2 && has_attention(add.from, two[0]) != has_attention(add.from, two[1]);
+        if (two.size() != 2 || !depends(graph_, two[0], add.from) || !depends(graph_, two[1], add.from)) return false; // a bias
+        return has_attention(add.from, two[0]) != has_attention(add.from, two[1]);
     }
 
     std::string placement(const ResidualAdd& add) const {

@@ -79,9 +79,9 @@ public:
         if (after != nullptr) end = after->line;
         const bool pair = k < graph_.residual_adds.size() && graph_.residual_adds[k].parallel && graph_.residual_adds[k].from == h;
         if (add.mixed) return part(add.carrier, h, "mix") + written(add);
-        Term whole = carrier(add) + branch(add.branch, h);
+        Term whole = carrier(add) + branch(add);
         if (pair) {
-            whole = whole + branch(graph_.residual_adds[k].branch, h);
+            whole = whole + branch(graph_.residual_adds[k]);
             end = graph_.residual_adds[k++].line;
         }
         return after == nullptr ? whole : part(after->line, add.line, name_of(*after)) * whole;
@@ -109,7 +109,8 @@ private:
     }
 
     /// J(branch ← h) in factors: through the norms that begin and end it, where there is one of each kind.
-    Term branch(std::size_t line, std::size_t h) const {
+    Term branch(const ResidualAdd& add) const {
+        const std::size_t line = add.branch, h = add.from;
         const Norm *in = nullptr, *out = nullptr;
         for (const Norm& norm : topology_.norms) {
             if (norm.line <= h || norm.line > line || !depends(graph_, line, norm.line) || !depends(graph_, norm.line, h)) continue;
@@ -117,7 +118,7 @@ private:
             if (norm.position == Norm::Position::output) out = &norm;
         }
         const std::size_t bottom = in == nullptr ? h : in->line, top = out == nullptr ? line : out->reads;
-        Term whole = part(top, bottom, name_of_branch(top));
+        Term whole = part(top, bottom, name_of_branch(top, add.line));
         if (out != nullptr) whole = part(line, out->reads, name_of(*out)) * whole;
         return in == nullptr ? whole : whole * part(in->line, h, name_of(*in));
     }
@@ -130,7 +131,7 @@ private:
         const std::size_t f = in == nullptr ? add.branch : result_of_branch(add.branch, in->line);
         const bool maps_move = in != nullptr && beside(add.branch, f, add.from);
         if (in == nullptr || f == add.branch || maps_move) return part(add.branch, add.from, "branch"); // its maps depend on the streams as well
-        return part(add.branch, f, "write") * part(f, in->line, name_of_branch(f)) * part(in->line, in->reads, name_of(*in)) * part(in->reads, add.from, "read");
+        return part(add.branch, f, "write") * part(f, in->line, name_of_branch(f, add.line)) * part(in->line, in->reads, name_of(*in)) * part(in->reads, add.from, "read");
     }
     /// The operand through which a written branch depends on `below`: F's result.
     std::size_t result_of_branch(std::size_t line, std::size_t below) const {
@@ -160,9 +161,17 @@ private:
             return n.scope != scope || n.op == "leaf" || n.role == Role::structure || std::find(norm.lines.begin(), norm.lines.end(), n.line) != norm.lines.end();
         });
     }
-    std::string name_of_branch(std::size_t line) const {
-        const std::string path = graph_.scope_path(graph_.nodes[line].scope);
-        return path.empty() ? "F" : last_name(path);
+    /// The module that a line of a branch belongs to: the scope just inside the one that holds the add.
+    std::string name_of_branch(std::size_t line, std::size_t add) const {
+        std::size_t scope = graph_.nodes[line].scope;
+        const auto holds_add = [&](std::size_t s) {
+            std::size_t at = graph_.nodes[add].scope;
+            while (at != s && at != 0) at = graph_.scopes[at].parent;
+            return at == s;
+        };
+        if (holds_add(scope)) return "F";
+        while (!holds_add(graph_.scopes[scope].parent)) scope = graph_.scopes[scope].parent;
+        return graph_.scopes[scope].name;
     }
 
     const Tape& tape_;
@@ -186,7 +195,10 @@ BlockJacobian block_jacobian(const Tape& tape, const Graph& graph, const Topolog
         const Term step = block.step(k, at);
         whole = whole.text.empty() ? step : step * whole;
     }
-    if (at != y) whole = block.part(y, at, "last") * whole;
+    if (at != y) {
+        const auto last = std::find_if(topology.norms.begin(), topology.norms.end(), [](const Norm& norm) { return norm.final; });
+        whole = block.part(y, at, last != topology.norms.end() && last->line == y ? "final_norm" : "last") * whole;
+    }
 
     const auto index = [&](std::size_t line) { return static_cast<detail::Index>(line); };
     const auto var = [&](std::size_t line) { return Var<double>(tape.state_ref(), index(line), (*tape.state())[index(line)].epoch); };

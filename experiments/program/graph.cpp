@@ -9,7 +9,6 @@
 #include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/autograd/random.hpp>
-#include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/autograd/topology.hpp>
 #include <chalkgrad/experiments/block_jacobian.hpp>
 #include <chalkgrad/experiments/graph_json.hpp>
@@ -17,7 +16,7 @@
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/experiments/render.hpp>
-#include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/nn/catalog.hpp>
 #include <chalkgrad/ops/expand.hpp>
 
 namespace chalkgrad {
@@ -31,19 +30,14 @@ struct Recorded {
     std::string title, formula;
 };
 
-/// A block by its name, with numbers: it is small.
+/// A block of the catalogue, with numbers: it is small.
 Recorded record_block(const std::string& name) {
-    std::vector<std::string> names;
-    for (const nn::Placement p : nn::placements()) {
-        names.emplace_back(nn::name(p));
-        if (name != nn::name(p)) continue;
-        const Tape tape;
-        Generator rng(0);
-        const Var<double> x = tape.variable(rng.standard_normal({4, 8}), "h");
-        const Var<double> y = nn::stand_in_block(p, x);
-        return {tape, {x.line()}, y.line(), nn::name(p), nn::formula(p)};
-    }
-    throw Error(fmt::format("graph: there is no block '{}'{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", ")));
+    const nn::BlockEntry& block = nn::find_block(name);
+    const Tape tape;
+    const nn::Recorded recorded = block.record(tape, 0);
+    Recorded result{tape, {}, recorded.output.line(), block.name, block.formula};
+    for (const Var<double>& x : recorded.inputs) result.inputs.push_back(x.line());
+    return result;
 }
 
 void say(const std::string& message) { fmt::print(stderr, "graph: {}\n", one_line(message)); }
