@@ -1,6 +1,7 @@
 // Writing DOT.
 #include <chalkgrad/autograd/dot.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -98,7 +99,7 @@ private:
             if (inner.parent != frame) continue;
             out_ += fmt::format("{0}subgraph cluster_{1} {{\n{0}  id=\"{2}{3}\"; label=\"{4}\"; tooltip=\"{5}\"; labeljust=l;\n{0}  style=rounded; color=\"{6}\"; fontcolor=\"{7}\"; fontsize=13; labelloc=t;\n", indent, dot_name(dot_prefix_, inner.id), id_prefix_,
                                 inner.id, dot_text(inner.title), dot_text(inner.title, 2000), palette_.frame, palette_.quiet);
-            if (inner.copies > 1) out_ += indent + "  peripheries=2;\n";
+            out_ += indent + (inner.copies > 1 ? "  peripheries=1; penwidth=2.5;\n" : "  peripheries=1;\n");
             write_frame(drawing, child, depth + 1);
             out_ += indent + "}\n";
         }
@@ -137,17 +138,22 @@ private:
         const Box &from = drawing.boxes[back ? arrow.to : arrow.from], &to = drawing.boxes[back ? arrow.from : arrow.to];
         out_ += fmt::format("  {} -> {} [id=\"{}{}\", class=\"{}\", edgetooltip=\"{}\"", name(from), name(to), id_prefix_, arrow.id, word(arrow.look),
                             dot_text(from.title + (back ? " ← " : " → ") + to.title, 200));
-        if (!arrow.label.empty()) {
+        const bool residual = arrow.look == Arrow::Look::residual;
+        if (residual && drawing.frames.size() > 1) {
+            // Room for a label inside a frame may bend the line: here it stands to the right of where the arrow begins.
+            const double right = 3.3 * static_cast<double>(arrow.label.size()) + 9, down = 13;
+            out_ += fmt::format(", taillabel=\"{}\", labelangle={:.0f}, labeldistance={:.2f}", dot_text(arrow.label), std::atan2(right, down) * 180 / 3.14159265,
+                                std::hypot(right, down) / 10);
+        } else if (!arrow.label.empty()) {
             // Set off from the line by spaces that pictures keep, more from a heavy one.
-            const char* const space = arrow.look == Arrow::Look::residual ? "\u00A0\u00A0\u00A0" : "\u00A0";
-            out_ += fmt::format(", label=\"{}{}\", labeltooltip=\"{}\"", space, dot_text(arrow.label), dot_text(arrow.label));
+            out_ += fmt::format(", label=\"{}{}\", labeltooltip=\"{}\"", residual ? "\u00A0\u00A0\u00A0" : "\u00A0", dot_text(arrow.label), dot_text(arrow.label));
         }
-        if (arrow.look == Arrow::Look::residual) {
+        if (residual) {
             out_ += fmt::format(", penwidth=4, color=\"{}\", weight=1000, tailport=s, headport=n", palette_.stream);
             // One unbroken line, with a head where it ends.
             out_ += to.look == Box::Look::output ? ", arrowsize=0.5" : ", dir=none";
         }
-        if (arrow.look == Arrow::Look::cotangent) out_ += fmt::format(", style=dashed, penwidth=1.3, color=\"{}\", dir=back, weight=0", palette_.cotangent);
+        if (back) out_ += fmt::format(", style=dashed, penwidth=1.3, color=\"{}\", dir=back, weight=0", palette_.cotangent);
         out_ += "];\n";
     }
 

@@ -205,9 +205,9 @@ private:
             say_op(box, n, false);
         }
         describe_parts(box, parts);
-        if (one && !options_.formulas.empty() && box.look != Box::Look::add) // both operands of an add receive ȳ
+        if (box.lines.size() == 1 && !options_.formulas.empty() && box.look != Box::Look::add) // both operands of an add receive ȳ
             for (const Note& note : options_.formulas.at(box.lines.front())) box.notes.push_back(note);
-        if (!one && options_.backward) box.notes.push_back({Note::Kind::gradient, "x̄ = Jᵀ ȳ"});
+        if (box.lines.size() > 1 && options_.backward) box.notes.push_back({Note::Kind::gradient, "x̄ = Jᵀ ȳ"});
         // Of several lines the last that is read elsewhere is what the box makes.
         if (!options_.notes.empty())
             for (const Note& note : options_.notes.at(result(box))) box.notes.push_back(note);
@@ -231,7 +231,7 @@ private:
             ++parameters;
             numbers += node(part).shape.size();
         }
-        if (parameters > 2) box.notes.push_back({Note::Kind::parameter, fmt::format("{} parameters, {}", parameters, with_thousands(numbers))});
+        if (parameters > 2) box.notes.push_back({Note::Kind::parameter, fmt::format("{} parameters: {} numbers", parameters, with_thousands(numbers))});
         for (const std::size_t part : parts) {
             const GraphNode& n = node(part);
             const std::string shared = shared_.contains(part) ? " shared" : "";

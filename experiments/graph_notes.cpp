@@ -20,6 +20,18 @@ std::string summary(const std::vector<double>& numbers, bool with_norm) {
     return fmt::format("norm {:.4g}, rms {:.4g}", s.rms * std::sqrt(static_cast<double>(s.size)), s.rms);
 }
 
+/// A formula for an operand that was not repeated: "ā = unb(ȳ b)" is then "ā = ȳ b".
+std::string without_unb(std::string formula) {
+    const std::size_t open = formula.find("unb(");
+    if (open == std::string::npos) return formula;
+    int depth = 0;
+    for (std::size_t i = open + 3; i < formula.size(); ++i) {
+        depth += formula[i] == '(' ? 1 : formula[i] == ')' ? -1 : 0;
+        if (depth == 0) return formula.substr(0, open) + formula.substr(open + 4, i - open - 4) + formula.substr(i + 1);
+    }
+    return formula;
+}
+
 /// How many numbers the forward of a line keeps.
 std::size_t kept_numbers(const Tape& tape, std::size_t line) {
     const detail::TapeState& state = *tape.state();
@@ -41,15 +53,16 @@ std::vector<std::vector<Note>> backward_notes(const Tape& tape) {
         const Line line = tape.line(i);
         if (line.kind != Line::Kind::op || !line.needs_grad) continue;
         const BackwardText* const text = backward_text(line.op);
-        std::vector<std::string> wanted;
-        for (std::size_t k = 0; k < line.inputs.size(); ++k)
-            if (line.inputs[k] >= 0 && tape.line(static_cast<std::size_t>(line.inputs[k])).needs_grad) wanted.push_back(line.input_names[k]);
         if (text == nullptr) {
             notes[i].push_back({Note::Kind::gradient, "cotangents by its own vjp"});
             continue;
         }
-        for (const auto& [input, formula] : text->cotangents)
-            if (std::find(wanted.begin(), wanted.end(), input) != wanted.end()) notes[i].push_back({Note::Kind::gradient, formula});
+        for (std::size_t k = 0; k < line.inputs.size(); ++k) {
+            if (line.inputs[k] < 0 || (k > 0 && line.input_names[k] == line.input_names[k - 1])) continue;
+            const Line from = tape.line(static_cast<std::size_t>(line.inputs[k]));
+            for (const auto& [input, formula] : text->cotangents)
+                if (from.needs_grad && input == line.input_names[k]) notes[i].push_back({Note::Kind::gradient, from.shape == line.shape ? without_unb(formula) : formula});
+        }
         if (const std::size_t kept = kept_numbers(tape, i); kept > 0)
             notes[i].push_back({Note::Kind::attribute, fmt::format("keeps {}: {} number{}", text->saved, kept, kept == 1 ? "" : "s")});
     }

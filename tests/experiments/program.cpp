@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(wrong_calls_give_one_line_and_status_2) {
     check_refused({"gradcheck"}, "--all");
     check_refused({"gradcheck", "add", "--tolerance", "nan"}, "tolerance");
     check_refused({"graph", "peri", "--format", "gif"}, "gif");
-    check_refused({"graph", "perry"}, "did you mean peri?");
+    check_refused({"graph", "perry"}, "did you mean peri");
     check_refused({"graph", "peri", "-o", "."}, "is a folder");
 }
 
