@@ -77,10 +77,18 @@ private:
     std::vector<Item> items_;
 };
 
+/// Gives up a gradient, which may be the caller's cotangent, read where it is.
+void release(TapeState& tape, Record& record, const void* cotangent) {
+    if (record.grad == cotangent)
+        record.grad = nullptr;
+    else
+        tape.free_grad(record);
+}
+
 /// Marks the tape as being swept, and cleans up what an exception leaves.
 class Running {
 public:
-    Running(TapeState& tape, Index y) : tape_(tape), y_(y) {
+    Running(TapeState& tape, Index y, const void* cotangent) : tape_(tape), y_(y), cotangent_(cotangent) {
         if (tape.sweeping) throw Error("backward: a sweep of this tape is running; a rule must not start another");
         tape.sweeping = true;
     }
@@ -91,13 +99,14 @@ public:
         ++tape_.grad_version;
         if (done_) return;
         for (Index i = 0; i <= y_; ++i)
-            if (tape_[i].grad != nullptr) tape_.free_grad(tape_[i]);
+            if (tape_[i].grad != nullptr) release(tape_, tape_[i], cotangent_);
     }
     void done() { done_ = true; }
 
 private:
     TapeState& tape_;
     Index y_;
+    const void* cotangent_;
     bool done_ = false;
 };
 
@@ -105,8 +114,13 @@ private:
 template <class Finished>
 void run(TapeState& tape, Index y, const void* cotangent, Record::Flag wanted, Finished&& finished) {
     Record& last = tape[y];
-    tape.allocate_grad(last);
-    if (const std::size_t bytes = tape.grad_bytes(last); bytes != 0) std::memcpy(last.grad, cotangent, bytes);
+    const std::size_t bytes = tape.grad_bytes(last);
+    if (bytes <= sizeof(Record::grad_inside) || last.has(Record::variable) || last.has(Record::keeps_grad)) {
+        tape.allocate_grad(last);
+        if (bytes != 0) std::memcpy(last.grad, cotangent, bytes);
+    } else { // nobody keeps it and no line adds to it: a copy would cost as much as a pass of the op
+        last.grad = const_cast<void*>(cotangent);
+    }
     for (Index i = y + 1; i-- > 0;) {
         Record& record = tape[i];
         if (record.grad == nullptr) continue;
@@ -119,14 +133,14 @@ void run(TapeState& tape, Index y, const void* cotangent, Record::Flag wanted, F
 
 void sweep_backward(TapeState& tape, Index y, const void* cotangent, const OnGradient& on_gradient) {
     Stash earlier(tape), replaced(tape); // before Running: if the sweep throws, they put back after its clean-up
-    Running running(tape, y);
+    Running running(tape, y, cotangent);
     for (const Index i : tape.variables)
         if (i <= y) earlier.take(i);
     // Gradients of kept intermediates are those of the last sweep alone.
     for (const Index i : tape.kept) replaced.take(i);
     run(tape, y, cotangent, Record::needs_grad, [&](Index i, Record& record) {
         if (on_gradient) on_gradient(i);
-        if (!record.has(Record::variable) && !record.has(Record::keeps_grad)) tape.free_grad(record);
+        if (!record.has(Record::variable) && !record.has(Record::keeps_grad)) release(tape, record, cotangent);
     });
     running.done();
     earlier.add_back();
@@ -157,7 +171,7 @@ void sweep_towards(TapeState& tape, Index y, const void* cotangent, const std::v
     if (!tape[y].has(Record::in_sweep)) return;
 
     Stash kept(tape);
-    Running running(tape, y);
+    Running running(tape, y, cotangent);
     for (const Index i : tape.variables)
         if (i <= y) kept.take(i);
     for (const Index i : tape.kept) kept.take(i);
@@ -166,7 +180,7 @@ void sweep_towards(TapeState& tape, Index y, const void* cotangent, const std::v
         if (record.has(Record::target))
             for (std::size_t k = 0; k < xs.size(); ++k)
                 if (xs[k] == i) on_target(k);
-        tape.free_grad(record);
+        release(tape, record, cotangent);
     });
     running.done();
 }

@@ -1,6 +1,7 @@
 // sdpa:  S = α Q Kᵀ,  Z = cap(S) + mask,  P = softmax(Z),  O = P V          tile by tile; only O and L = logsumexp(Z) are kept
 #include <chalkgrad/autograd/kernel.hpp>
 #include <chalkgrad/ops/attention_tile.hpp>
+#include <chalkgrad/ops/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -37,7 +38,7 @@ void attention_softmax(AttentionTile<T> tile, const T* sink, T* s, T* lse) {
         T m = max<T>(n, [=](std::size_t j) FAST { return z[j]; });
         if (sink != nullptr && *sink > m) m = *sink;
         if (m == least) m = 0;
-        T total = sum<T>(n, [=](std::size_t j) FAST { return z[j] = exp(z[j] - m); });
+        T total = exp_and_sum<T>(n, [=](std::size_t j) FAST { return z[j] - m; }, z);
         if (sink != nullptr) total += exp(*sink - m);
         const T share = total == 0 ? T(0) : 1 / total;
         each<T>(n, [=](std::size_t j) FAST { z[j] *= share; });

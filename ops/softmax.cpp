@@ -15,9 +15,7 @@ FAST inline T shift(std::size_t n, const T* z) {
 template <class T>
 void softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z);
-        each<T>(n, [=](std::size_t j) FAST { y[j] = exp(z[j] - m); });
-        const T s = sum<T>(n, [=](std::size_t j) FAST { return y[j]; });
+        const T m = shift(n, z), s = exp_and_sum<T>(n, [=](std::size_t j) FAST { return z[j] - m; }, y);
         const T r = s == 0 ? T(0) : 1 / s;
         each<T>(n, [=](std::size_t j) FAST { y[j] *= r; });
     }

@@ -1,9 +1,21 @@
-// Σ exp, for kernels.
+// Exponentials of numbers that are not above 0, and Σ exp, for kernels.
 #pragma once
 
 #include <chalkgrad/autograd/kernel.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
+
+/// e^x for an x that is not above 0 (or NaN), for fewer instructions than exp.
+template <class T>
+FAST inline T exp_of_negative(T x) {
+    if constexpr (is_simd<T>) {
+        x = x < Constants<T>::exp_min ? Constants<T>::exp_min : x;
+        const elementary::Exponential<T> e = elementary::exponential(x, T(0));
+        return (1 + e.p) * e.first * e.second;
+    } else {
+        return exp(x);
+    }
+}
 
 /// Σ exp(f(i)), i < n. One partial sum: the additions hide behind the exponentials, and four copies of those would not fit
 /// into the registers.
@@ -15,6 +27,19 @@ FAST inline T sum_exp(std::size_t n, F f) {
         for (std::size_t i = 0; i < n; ++i) s += exp(f(i));
     } else {
         for (std::size_t i = 0; i < n; ++i) s += exp(f(i));
+    }
+    return s;
+}
+
+/// y[i] = exp(f(i)), i < n, where no f(i) is above 0, and their sum.
+template <class T, class F>
+FAST inline T exp_and_sum(std::size_t n, F f, T* y) {
+    T s(0);
+    if constexpr (is_simd<T>) {
+#pragma omp simd reduction(+ : s)
+        for (std::size_t i = 0; i < n; ++i) s += y[i] = exp_of_negative(f(i));
+    } else {
+        for (std::size_t i = 0; i < n; ++i) s += y[i] = exp_of_negative(f(i));
     }
     return s;
 }

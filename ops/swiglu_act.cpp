@@ -3,6 +3,7 @@
 #include <chalkgrad/autograd/kernel.hpp>
 #include <chalkgrad/ops/activation_functions.hpp>
 #include <chalkgrad/ops/cotangent.hpp>
+#include <chalkgrad/ops/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -15,14 +16,18 @@ FAST inline T minus_abs(T x) {
         return -abs(x);
 }
 
-/// One element of it; a limit that is absent is +inf. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
+/// One element of it; a limit that is absent is +inf, and not `limited` says that both are. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
 /// smaller, and 1 − p, the other one, loses no digit.
-template <class T>
+template <class T, bool limited>
 struct Swiglu {
     T alpha, gate_limit, up_limit, shift;
 
-    FAST T gate(T g) const { return g > gate_limit ? gate_limit : g; }
+    FAST T gate(T g) const {
+        if constexpr (!limited) return g;
+        return g > gate_limit ? gate_limit : g;
+    }
     FAST T up(T u) const {
+        if constexpr (!limited) return u;
         const T v = u > up_limit ? up_limit : u;
         return v < -up_limit ? -up_limit : v;
     }
@@ -32,10 +37,10 @@ struct Swiglu {
         return s == 0 ? T(-0.0) : f;
     }
     // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
-    FAST static bool below(T x, T limit) { return x <= limit || limit == T(__builtin_inf()); }
+    FAST static bool below(T x, T limit) { return !limited || x <= limit || limit == T(__builtin_inf()); }
 
     FAST Pair<T> value_and_p(T g, T u) const {
-        const T z = gate(g), w = alpha * z, e = exp(minus_abs(w)), p = e / (1 + e), q = 1 - p;
+        const T z = gate(g), w = alpha * z, e = exp_of_negative(minus_abs(w)), p = e / (1 + e), q = 1 - p;
         return {phi(z, w < 0 ? p : q) * (up(u) + shift), p};
     }
 
@@ -51,29 +56,40 @@ struct Swiglu {
     }
 };
 
+/// body(act), with the shorter act where nothing is limited.
+template <class T, class F>
+FAST inline void with_swiglu(T alpha, T gate_limit, T up_limit, T shift, F body) {
+    if (gate_limit == T(__builtin_inf()) && up_limit == T(__builtin_inf()))
+        body(Swiglu<T, false>{alpha, gate_limit, up_limit, shift});
+    else
+        body(Swiglu<T, true>{alpha, gate_limit, up_limit, shift});
+}
+
 template <class T>
 void swiglu_act_forward(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* p, T* y) {
-    const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
-    each<T>(n, [=](std::size_t i) FAST {
-        const Pair<T> both = act.value_and_p(g[i], u[i]);
-        y[i] = both.first;
-        p[i] = both.second;
+    with_swiglu(alpha, gate_limit, up_limit, shift, [=](auto act) FAST {
+        each<T>(n, [=](std::size_t i) FAST {
+            const Pair<T> both = act.value_and_p(g[i], u[i]);
+            y[i] = both.first;
+            p[i] = both.second;
+        });
     });
 }
 template <class T>
 void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, const T* p,
                           const T* gy, T* gg, T* gu) {
-    const Swiglu<T> act{alpha, gate_limit, up_limit, shift};
-    each<T>(n, [=](std::size_t i) FAST {
-        const Pair<T> both = act.gradients(g[i], u[i], p[i], gy[i]);
-        gg[i] = both.first;
-        gu[i] = both.second;
+    with_swiglu(alpha, gate_limit, up_limit, shift, [=](auto act) FAST {
+        each<T>(n, [=](std::size_t i) FAST {
+            const Pair<T> both = act.gradients(g[i], u[i], p[i], gy[i]);
+            gg[i] = both.first;
+            gu[i] = both.second;
+        });
     });
 }
 
 template <class T>
 void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T* y) {
-    const Swiglu<T> act{alpha, limit, limit, 1};
+    const Swiglu<T, true> act{alpha, limit, limit, 1};
     each<T>(n, [=](std::size_t i) FAST {
         const Pair<T> both = act.value_and_p(x[2 * i], x[2 * i + 1]);
         y[i] = both.first;
@@ -82,7 +98,7 @@ void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T
 }
 template <class T>
 void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* x, const T* p, const T* gy, T* gx) {
-    const Swiglu<T> act{alpha, limit, limit, 1};
+    const Swiglu<T, true> act{alpha, limit, limit, 1};
     each<T>(n, [=](std::size_t i) FAST {
         const Pair<T> both = act.gradients(x[2 * i], x[2 * i + 1], p[i], gy[i]);
         gx[2 * i] = both.first;
