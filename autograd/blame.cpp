@@ -6,57 +6,18 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/alone.hpp>
+#include <chalkgrad/autograd/difference.hpp>
 #include <chalkgrad/autograd/random.hpp>
 
 namespace chalkgrad {
 
+using detail::Alone;
 using detail::Index;
 using detail::Record;
 using detail::TapeState;
 
 namespace {
-
-/// One op with its own copies of everything, in scalar T.
-template <class T>
-class Alone {
-public:
-    Alone(const TapeState& tape, const Record& record) : record_(record), y_(record.shape->size()) {
-        const Index* in = tape.inputs(record);
-        shapes_.resize(record.input_count, nullptr);
-        values_.resize(record.input_count);
-        ins_.resize(record.input_count);
-        for (std::size_t k = 0; k < record.input_count; ++k) {
-            if (in[k] == detail::absent) continue;
-            const Record& input = tape[in[k]];
-            const double* from = static_cast<const double*>(input.value);
-            values_[k].assign(from, from + input.shape->size());
-            shapes_[k] = input.shape;
-            ins_[k] = {values_[k].data(), shapes_[k]};
-        }
-        saved_.resize(record.op->saved({shapes_.data(), shapes_.size()}));
-    }
-    std::vector<T>& input(std::size_t k) { return values_[k]; }
-    const std::vector<T>& forward() {
-        record_.op->forward({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, saved_.data());
-        return y_;
-    }
-    /// The gradient of operand k for the cotangent gy; run forward() first.
-    std::vector<T> vjp(std::size_t k, const std::vector<T>& gy) {
-        std::vector<T> gradient(values_[k].size());
-        std::vector<Out<T>> outs(values_.size());
-        outs[k] = {gradient.data(), shapes_[k]};
-        record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape}, saved_.data(),
-                        {outs.data(), outs.size()});
-        return gradient;
-    }
-
-private:
-    const Record& record_;
-    std::vector<std::vector<T>> values_;
-    std::vector<const Shape*> shapes_;
-    std::vector<In<T>> ins_;
-    std::vector<T> y_, saved_;
-};
 
 std::vector<double> draw(Generator& rng, std::size_t n) {
     std::vector<double> numbers(n);
@@ -84,8 +45,12 @@ std::vector<double> along(const TapeState& tape, const Record& record, std::size
         for (std::size_t j = 0; j < x.size(); ++j) op.input(k)[j] = x[j] + t * v[j];
         return op.forward();
     };
-    const auto up = at(h), down = at(-h), up2 = at(2 * h), down2 = at(-2 * h);
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = (8 * (up[i] - down[i]) - (up2[i] - down2[i])) / (12 * h);
+    const std::vector<double> up[3] = {at(h), at(2 * h), at(3 * h)}, down[3] = {at(-h), at(-2 * h), at(-3 * h)};
+    const double step[3] = {h, 2 * h, 3 * h};
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        const double u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]};
+        result[i] = detail::central_estimate(u, d, step).slope;
+    }
     tolerance = 1e-7;
     return result;
 }

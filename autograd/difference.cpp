@@ -2,7 +2,6 @@
 #include <chalkgrad/autograd/difference.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace chalkgrad::detail {
@@ -16,130 +15,206 @@ template <class U>
 constexpr double fractions[] = {2e-3, 2e-4, 2e-5};
 template <>
 constexpr double fractions<double>[] = {2e-2, 5e-3, 5e-4};
-
-} // namespace
-
+/// Smaller ones, with fewer digits, for a kink close by that no op declares.
 template <class U>
-Differences<U>::Differences(Replay<U>& program, const std::vector<std::size_t>& outputs, std::size_t leaf, std::vector<double> lengths)
-    : program_(program), outputs_(outputs), leaf_(leaf), lines_(program.dependents(leaf)), lengths_(std::move(lengths)) {
-    std::sort(lengths_.begin(), lengths_.end(), std::greater<>());
-    lengths_.erase(std::unique(lengths_.begin(), lengths_.end()), lengths_.end());
+constexpr double fine_fractions[] = {2e-6, 2e-7, 2e-8, 2e-9};
+template <>
+constexpr double fine_fractions<double>[] = {5e-5, 5e-6};
+
+/// A power of two near fraction · length: x + h then keeps all digits of both.
+template <class U>
+U step_of(double fraction, double length) {
+    return static_cast<U>(std::exp2(std::round(std::log2(fraction * length))));
+}
+
+Slopes unknown(std::size_t n) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    return {std::vector<double>(n, nan), std::vector<double>(n, nan)};
 }
 
 template <class U>
-typename Differences<U>::Values Differences<U>::at(std::size_t element, U x) {
-    program_.values(leaf_)[element] = x;
-    program_.run(lines_);
-    Values values;
+void keep_better(Slopes& best, std::size_t i, Estimate<U> estimate) {
+    if (!std::isfinite(estimate.slope) || estimate.error >= best.error[i]) return;
+    best.slope[i] = static_cast<double>(estimate.slope);
+    best.error[i] = static_cast<double>(estimate.error);
+}
+
+} // namespace
+
+std::vector<double> lengths(const Var<double>& x) {
+    std::vector<double> result;
+    double square = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) square += x.data()[j] * x.data()[j];
+    const double typical = std::sqrt(square / static_cast<double>(x.size()));
+    if (typical > 0 && std::isfinite(typical)) result.push_back(typical);
+    const TapeState& tape = *x.state();
+    for (Index i = static_cast<Index>(x.line()); i < tape.size(); ++i) {
+        const Record& record = tape[i];
+        if (record.op == nullptr) continue;
+        const Index* in = tape.inputs(record);
+        if (std::find(in, in + record.input_count, x.line()) == in + record.input_count) continue;
+        std::vector<In<double>> ins(record.input_count);
+        for (std::size_t k = 0; k < record.input_count; ++k)
+            if (in[k] != absent) ins[k] = {static_cast<const double*>(tape[in[k]].value), tape[in[k]].shape};
+        const double length = record.op->natural_length({ins.data(), ins.size()});
+        if (length > 0 && std::isfinite(length)) result.push_back(length);
+    }
+    if (result.empty()) result.push_back(1);
+    return result;
+}
+
+template <class U>
+void Differences<U>::at(U t, Values& values) {
+    for (std::size_t k = 0; k < direction_->size(); ++k) {
+        const Move& move = (*direction_)[k];
+        program_.values(move.leaf)[move.element] = origin_[k] + t * static_cast<U>(move.weight);
+    }
+    program_.run(*lines_);
+    values.y.clear();
     for (const std::size_t output : outputs_) {
         const U* y = program_.values(output);
         values.y.insert(values.y.end(), y, y + program_.size(output));
     }
-    values.sides = program_.sides(lines_).fingerprint();
-    return values;
+    values.sides = program_.sides(*lines_).fingerprint();
 }
 
-// f′ ≈ [45 (f₁ − f₋₁) − 9 (f₂ − f₋₂) + (f₃ − f₋₃)] / 60h, order 6; [8 (f₁ − f₋₁) − (f₂ − f₋₂)] / 12h, order 4.
 // Returns false where the stencil crosses a kink.
 template <class U>
-bool Differences<U>::central(std::size_t element, U x, U h, const Values& here, Slopes& best) {
-    Values v[6];
-    U step[3]; // what was really added: x + h is rounded
+bool Differences<U>::central(U h, Slopes& best) {
+    U step[3];
     for (int k = 0; k < 3; ++k) {
-        const U up = x + h * U(k + 1), down = x - h * U(k + 1);
-        step[k] = (up - down) / 2;
-        v[2 * k] = at(element, up);
-        v[2 * k + 1] = at(element, down);
-        if (v[2 * k].sides != here.sides || v[2 * k + 1].sides != here.sides) return false;
+        const U t = h * U(k + 1);
+        for (const int side : {0, 1}) {
+            Values& point = points_[2 * k + side];
+            at(side == 0 ? t : -t, point);
+            if (point.sides != here_.sides) return false;
+        }
+        // What was really added to a single element: x + h is rounded.
+        step[k] = direction_->size() == 1 ? ((origin_[0] + t) - (origin_[0] - t)) / 2 : t;
     }
-    for (std::size_t i = 0; i < here.y.size(); ++i) {
-        U d[3], largest = 0;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        U up[3], down[3], largest = 0;
         for (int k = 0; k < 3; ++k) {
-            const U up = v[2 * k].y[i], down = v[2 * k + 1].y[i];
-            d[k] = (up - down) / (2 * step[k]);
-            largest = std::max({largest, std::abs(up), std::abs(down)});
+            up[k] = points_[2 * k].y[i];
+            down[k] = points_[2 * k + 1].y[i];
+            largest = std::max({largest, std::abs(up[k]), std::abs(down[k])});
         }
-        const U sixth = (15 * d[0] - 6 * d[1] + d[2]) / 10, fourth = (4 * d[0] - d[1]) / 3;
-        if (!std::isfinite(sixth)) continue;
-        const double error = static_cast<double>(std::abs(sixth - fourth) + 8 * epsilon<U> * largest / h);
-        if (!(error >= best.error[i])) {
-            best.slope[i] = static_cast<double>(sixth);
-            best.error[i] = error;
-        }
+        Estimate<U> estimate = central_estimate(up, down, step);
+        const U noise = 8 * epsilon<U> * largest / h;
+        estimate.error += noise;
+        keep_better(best, i, estimate);
+        // Right slope minus left slope: of a smooth function it grows with the step, at a kink it stays.
+        const auto jump = [&](int k) { return std::abs((up[k] - here_.y[i]) - (here_.y[i] - down[k])) / step[k]; };
+        bent_ = bent_ || (jump(0) > U(1e-6) * std::abs(estimate.slope) + 4 * noise && jump(2) < 2 * jump(0));
     }
     return true;
 }
 
-// From x in one direction only, five points: order 4, with order 3 as the estimate. All points lie on the side of x, or, where x
-// is on a kink (`leaves_kink`), on one side of it; else false.
+// From the point in one direction only, five values: order 4, with order 3 as the estimate. All lie on the side of the point, or,
+// where that is on a kink (`leaves_kink`), on one side of it; else false.
 template <class U>
-bool Differences<U>::one_sided(std::size_t element, U x, U signed_h, const Values& here, bool leaves_kink, Slopes& best) {
-    Values v[4];
+bool Differences<U>::one_sided(U signed_h, bool leaves_kink, Slopes& best) {
     for (int k = 0; k < 4; ++k) {
-        v[k] = at(element, x + signed_h * U(k + 1));
-        if (v[k].sides != (leaves_kink ? v[0].sides : here.sides)) return false;
+        at(signed_h * U(k + 1), points_[k]);
+        if (points_[k].sides != (leaves_kink ? points_[0].sides : here_.sides)) return false;
     }
-    const U h = (x + signed_h) - x; // what was really added
-    for (std::size_t i = 0; i < here.y.size(); ++i) {
-        const U f0 = here.y[i], f1 = v[0].y[i], f2 = v[1].y[i], f3 = v[2].y[i], f4 = v[3].y[i];
+    const U h = direction_->size() == 1 ? (origin_[0] + signed_h) - origin_[0] : signed_h;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        const U f0 = here_.y[i], f1 = points_[0].y[i], f2 = points_[1].y[i], f3 = points_[2].y[i], f4 = points_[3].y[i];
         const U fourth = (-25 * f0 + 48 * f1 - 36 * f2 + 16 * f3 - 3 * f4) / (12 * h);
         const U third = (-11 * f0 + 18 * f1 - 9 * f2 + 2 * f3) / (6 * h);
-        if (!std::isfinite(fourth)) continue;
         const U largest = std::max({std::abs(f0), std::abs(f1), std::abs(f2), std::abs(f3), std::abs(f4)});
-        const double error = static_cast<double>(std::abs(fourth - third) + 16 * epsilon<U> * largest / std::abs(h));
-        if (!(error >= best.error[i])) {
-            best.slope[i] = static_cast<double>(fourth);
-            best.error[i] = error;
-        }
+        keep_better<U>(best, i, {fourth, std::abs(fourth - third) + 16 * epsilon<U> * largest / std::abs(h)});
     }
     return true;
 }
 
 template <class U>
-Column Differences<U>::column(std::size_t element) {
-    const U x = program_.values(leaf_)[element];
-    const Values here = at(element, x);
-    const std::size_t n = here.y.size();
-    const Slopes unknown{std::vector<double>(n, std::numeric_limits<double>::quiet_NaN()),
-                         std::vector<double>(n, std::numeric_limits<double>::quiet_NaN())};
-    Column column{unknown, {}};
-    const auto settled = [&] {
-        double slope = 0, error = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            if (std::isnan(column.error[i])) return false;
-            slope = std::max(slope, std::abs(column.slope[i]));
-            error = std::max(error, column.error[i]);
-        }
-        return error <= 1e-13 * slope;
-    };
+bool Differences<U>::settled(const Slopes& slopes, double relative) const {
+    double slope = 0, error = 0;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        if (std::isnan(slopes.error[i])) return false;
+        slope = std::max(slope, std::abs(slopes.slope[i]));
+        error = std::max(error, slopes.error[i]);
+    }
+    return error <= relative * slope;
+}
+
+template <class U>
+Column Differences<U>::along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines, std::vector<double> lengths) {
+    direction_ = &direction;
+    lines_ = &lines;
+    lengths_ = std::move(lengths);
+    std::sort(lengths_.begin(), lengths_.end(), std::greater<>());
+    lengths_.erase(std::unique(lengths_.begin(), lengths_.end()), lengths_.end());
+    origin_.clear();
+    for (const Move& move : direction) origin_.push_back(program_.values(move.leaf)[move.element]);
+    bent_ = false;
+    at(0, here_);
+
+    Column column{unknown(here_.y.size()), {}, true};
     bool found = false; // a stencil that crosses no kink
     const auto try_all = [&](auto&& stencil) {
         for (const double fraction : fractions<U>)
             for (const double length : lengths_) {
-                found |= stencil(U(fraction * length));
-                if (found && settled()) return;
+                found |= stencil(step_of<U>(fraction, length));
+                if (found && settled(column, 1e-13)) return;
             }
     };
-    try_all([&](U h) { return central(element, x, h, here, column); });
+    try_all([&](U h) { return central(h, column); });
     if (!found) // close to a kink: look away from it
-        try_all([&](U h) {
-            return one_sided(element, x, h, here, false, column) || one_sided(element, x, -h, here, false, column);
-        });
-    if (!found) { // on it
-        Slopes left = unknown, right = unknown;
-        for (const double fraction : fractions<U>) {
-            one_sided(element, x, U(-fraction * lengths_.back()), here, true, left);
-            one_sided(element, x, U(fraction * lengths_.back()), here, true, right);
-        }
-        for (std::size_t i = 0; i < n; ++i) {
-            column.slope[i] = (left.slope[i] + right.slope[i]) / 2;
-            column.error[i] = std::max(left.error[i], right.error[i]);
-        }
-        column.both_sides.emplace(std::move(left), std::move(right));
-    }
-    program_.values(leaf_)[element] = x;
-    program_.run(lines_);
+        try_all([&](U h) { return one_sided(h, false, column) || one_sided(-h, false, column); });
+    if (!found)
+        on_kink(column);
+    else if (bent_ || !settled(column, 1e-10))
+        look_closer(column);
+    at(0, here_);
     return column;
+}
+
+template <class U>
+void Differences<U>::on_kink(Column& column) {
+    Slopes left = unknown(here_.y.size()), right = left;
+    for (const double fraction : fractions<U>) {
+        one_sided(-step_of<U>(fraction, lengths_.back()), true, left);
+        one_sided(step_of<U>(fraction, lengths_.back()), true, right);
+    }
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        column.slope[i] = (left.slope[i] + right.slope[i]) / 2;
+        column.error[i] = std::max(left.error[i], right.error[i]);
+    }
+    column.both_sides.emplace(std::move(left), std::move(right));
+}
+
+// Central differences did not settle, or look bent: perhaps a kink that no op declares lies here or close by. Both sides are then
+// looked at alone, with smaller steps too.
+template <class U>
+void Differences<U>::look_closer(Column& column) {
+    const std::size_t n = here_.y.size();
+    Slopes left = unknown(n), right = unknown(n);
+    const auto both = [&](double fraction) {
+        for (const double length : lengths_) {
+            const U h = step_of<U>(fraction, length);
+            one_sided(-h, false, left);
+            one_sided(h, false, right);
+        }
+    };
+    for (const double fraction : fractions<U>) both(fraction);
+    for (const double fraction : fine_fractions<U>) both(fraction);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double l = left.slope[i], r = right.slope[i], size = std::max(std::abs(l), std::abs(r));
+        const double worse = std::max(left.error[i], right.error[i]);
+        const bool kinked = worse <= 1e-6 * size && std::abs(l - r) > 1e-5 * size + 20 * worse;
+        if (kinked) {
+            column.declared = false;
+            column.slope[i] = (l + r) / 2;
+            column.error[i] = worse;
+        } else {
+            keep_better<double>(column, i, {l, left.error[i]});
+            keep_better<double>(column, i, {r, right.error[i]});
+        }
+    }
+    if (!column.declared) column.both_sides.emplace(std::move(left), std::move(right));
 }
 
 template class Differences<double>;

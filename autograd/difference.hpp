@@ -1,6 +1,7 @@
-// Jacobian columns by differences: several steps, the best estimate kept, no stencil across a kink.
+// Slopes of a program by differences: several steps, the best estimate kept, no stencil across a kink.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -8,39 +9,73 @@
 
 namespace chalkgrad::detail {
 
-/// Slopes of all output elements along one input element, with estimates of their absolute errors; NaN where no difference
-/// was finite.
+template <class U>
+struct Estimate {
+    U slope, error;
+};
+
+/// f′ from the values one, two and three steps up and down; step[k] is half the way between up[k] and down[k]. Order 6:
+/// [45 (f₁ − f₋₁) − 9 (f₂ − f₋₂) + (f₃ − f₋₃)] / 60h; its distance to order 4 is the error.
+template <class U>
+Estimate<U> central_estimate(const U* up, const U* down, const U* step) {
+    U d[3];
+    for (int k = 0; k < 3; ++k) d[k] = (up[k] - down[k]) / (2 * step[k]);
+    const U sixth = (15 * d[0] - 6 * d[1] + d[2]) / 10, fourth = (4 * d[0] - d[1]) / 3;
+    return {sixth, std::abs(sixth - fourth)};
+}
+
+/// Slopes of all output elements along one direction, with estimates of their absolute errors; NaN where no difference was
+/// finite.
 struct Slopes {
     std::vector<double> slope, error;
 };
 
-/// One column of the Jacobian. Where the input element lies on a kink, `both_sides` has the slopes on its left and on its
-/// right, and the column itself their mean.
+/// The slopes along one direction. Where the point lies on a kink, `both_sides` has the slopes on its left and on its right, and
+/// the column itself their mean.
 struct Column : Slopes {
     std::optional<std::pair<Slopes, Slopes>> both_sides;
+    bool declared = true; ///< the kink is one that an op names; else it was seen in the differences
 };
 
-/// Differences of a program in U (long double, or double where an op knows no other) along elements of one leaf.
+/// A part of a direction: how fast one element of a leaf moves.
+struct Move {
+    std::size_t leaf, element;
+    double weight = 1;
+};
+
+/// Lengths over which a program may bend along a leaf: the size of its numbers, and what the ops that read it declare.
+std::vector<double> lengths(const Var<double>& x);
+
+/// Differences of a program in U: long double, or double where an op knows no other.
 template <class U>
 class Differences {
 public:
-    Differences(Replay<U>& program, const std::vector<std::size_t>& outputs, std::size_t leaf, std::vector<double> lengths);
-    Column column(std::size_t element);
+    Differences(Replay<U>& program, std::vector<std::size_t> outputs) : program_(program), outputs_(std::move(outputs)) {}
+
+    /// The slopes of all outputs at the program's point. `lines` are the lines that depend on the direction's leaves; steps are
+    /// fractions of `lengths`. The program is left as it was.
+    Column along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines, std::vector<double> lengths);
 
 private:
     struct Values {
         std::vector<U> y;
-        std::uint64_t sides;
+        std::uint64_t sides = 0;
     };
-    Values at(std::size_t element, U x);
-    bool central(std::size_t element, U x, U h, const Values& here, Slopes& best);
-    bool one_sided(std::size_t element, U x, U signed_h, const Values& here, bool leaves_kink, Slopes& best);
+    void at(U t, Values& values);
+    bool central(U h, Slopes& best);
+    bool one_sided(U signed_h, bool leaves_kink, Slopes& best);
+    bool settled(const Slopes& slopes, double relative) const;
+    void on_kink(Column& column);
+    void look_closer(Column& column);
 
     Replay<U>& program_;
-    std::vector<std::size_t> outputs_;
-    std::size_t leaf_;
-    std::vector<std::uint32_t> lines_;
-    std::vector<double> lengths_; ///< over which the program bends, largest first
+    const std::vector<std::size_t> outputs_;
+    const std::vector<Move>* direction_ = nullptr;
+    const std::vector<std::uint32_t>* lines_ = nullptr;
+    std::vector<double> lengths_; ///< largest first
+    std::vector<U> origin_;       ///< what the moved elements are at the point
+    Values here_, points_[6];
+    bool bent_ = false; ///< a second difference did not shrink with the step: a kink that no op declares
 };
 
 } // namespace chalkgrad::detail

@@ -1,31 +1,45 @@
-// gradcheck: is a backward the derivative of its forward? Two independent oracles, and a report that says what is wrong where.
+// gradcheck: is a backward the derivative of its forward? Three independent oracles, and a report that says what is wrong where.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <chalkgrad/autograd/blame.hpp>
+#include <chalkgrad/autograd/identity.hpp>
 #include <chalkgrad/autograd/tape.hpp>
 
 namespace chalkgrad {
 
 /// What a check found. `kink`: all smooth elements are right, and some lie on a kink, where the value is one that lies between
-/// the slopes on both sides. `inconclusive`: nothing wrong was seen, but the differences could not decide.
+/// the slopes on both sides. `inconclusive`: nothing wrong was seen, but at this point a fault could not have been seen either.
 enum class Verdict { pass, fail, kink, inconclusive };
 const char* name(Verdict verdict);
+
+/// How much of a Jacobian is looked at. `projected`: a few random directions, and all of it only when one of them disagrees.
+/// `automatic`: all of it up to four million elements.
+enum class Coverage { automatic, full, projected };
 
 struct GradcheckOptions {
     /// Largest accepted max|a − n| / max|n| of a Jacobian block (one output, one input): a analytic, n numeric.
     double tolerance = 1e-9;
-    /// Largest accepted |⟨w, Jv⟩ − ⟨Jᵀw, v⟩| / Σ|wᵢ Jᵢⱼ vⱼ|, with J and Jv from dual numbers.
+    /// Largest accepted |⟨w, Jv⟩ − ⟨Jᵀw, v⟩| / Σ|wᵢ Jᵢⱼ vⱼ|, with J and Jv from dual numbers; and of declared identities.
     double identity_tolerance = 1e-13;
-    /// Seed of the random w and v.
+    /// Seed of the random directions.
     std::uint64_t seed = 0;
     /// Whether inputs that cannot show a fault make the verdict inconclusive: a gain of ones, a side of a clamp that no number
     /// lies on, an output that does not depend on an input. Off for the catalogue's samples, which cover each other.
     bool blind_spots = true;
+    Coverage coverage = Coverage::automatic;
+    /// Differences in double alone, as other checkers take them: no dual numbers, no identities, no contract.
+    bool quick = false;
+    /// Runs both instruction sets of the kernels too. That switches the whole process: only where no other thread computes.
+    bool both_isas = false;
+    /// What is known of the Jacobian, by the names of the inputs. A product of one number stands for every output element.
+    std::vector<Identity> identities = {};
 };
 
 /// One element of a Jacobian: d(output[row]) / d(input[column]), each by its multi-index.
@@ -47,6 +61,7 @@ struct Kink {
     double left = 0, right = 0; ///< one-sided slopes
     double analytic = 0;        ///< what the backward says
     double convention = 0;      ///< where that lies: 0 = left slope, 1 = right slope, ½ = their mean
+    bool declared = true;       ///< the op names this kink; else it was seen in the differences
 };
 
 struct GradcheckReport {
@@ -54,11 +69,16 @@ struct GradcheckReport {
     JacobianElement worst;  ///< of the smooth elements
     double difference = 0;  ///< largest relative error against the differences
     double dual = 0;        ///< the same against Jacobian columns by dual numbers
-    double identity = 0;    ///< of the transpose identity
+    double transpose = 0;   ///< of the transpose identity
+    std::optional<double> identity; ///< of the identities that were declared; absent where there were none
+    double second_order = 0; ///< relative error of H v against differences of gradients, or of its symmetry; H of ⟨w, y⟩
     double resolution = 0;  ///< largest estimated error of the differences themselves, relative to their block
     std::size_t elements = 0, failed = 0; ///< of the Jacobian
+    bool projected = false;               ///< directions were checked, not elements
     std::vector<Kink> kinks;
     std::vector<Blame> blame; ///< after a fail: the lines whose own backward is wrong, with the likely cause
+    /// After inconclusive: one array for each input, a point that would show a fault; empty where none was found.
+    std::vector<Array<double>> proposal;
     std::string why; ///< one or more sentences; empty for a plain pass
 
     explicit operator bool() const { return verdict == Verdict::pass || verdict == Verdict::kink; }
@@ -67,32 +87,44 @@ struct GradcheckReport {
 /// The report in words: verdict, oracles, the worst element, kinks.
 std::string to_string(const GradcheckReport& report);
 std::ostream& operator<<(std::ostream& out, const GradcheckReport& report);
+/// The report as one JSON object, as `chalkgrad gradcheck --json` prints it; non-finite numbers are words.
+std::string to_json(const GradcheckReport& report);
 
-/// Checks the program that leads from the variables `inputs` to `outputs` (all on one tape, double): the full Jacobian against
-/// differences of the forward run in long double, and against dual numbers. Kept gradients are not touched. Never throws for
-/// a wrong gradient; throws Error for inputs that are no variables of the tape.
+/// Checks the program that leads from the variables `inputs` to `outputs` (all on one tape, double): its Jacobian against
+/// differences of the forward run in long double, against dual numbers and against what `options` says is known; and what
+/// the tape relies on. Kept gradients are not touched. Never throws for a wrong gradient; throws Error for inputs that are
+/// no variables of the tape.
 GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
                           const GradcheckOptions& options = {});
 
+/// What gradcheck(f, point) calls: f from the variables of a tape to its outputs.
+using RecordedFunction = std::function<std::vector<Var<double>>(const std::vector<Var<double>>&)>;
+
+/// Checks f at a point; the variables are called x0, x1, … Beyond the program that f records there it is checked that f records
+/// it: two runs agree to the last bit, the point stays as it is, and close by f still does what the tape has recorded. Throws
+/// Error for an empty point, and whatever f throws at the point itself.
+GradcheckReport gradcheck_function(const RecordedFunction& f, const std::vector<Array<double>>& point, const GradcheckOptions& options = {});
+
+/// The same for any f(const std::vector<Var<double>>&) that returns a Var or a vector of Vars.
+template <class F>
+    requires std::is_invocable_v<F&, const std::vector<Var<double>>&>
+GradcheckReport gradcheck(F&& f, const std::vector<Array<double>>& point, const GradcheckOptions& options = {}) {
+    const auto recorded = [&f](const std::vector<Var<double>>& x) {
+        auto y = f(x);
+        if constexpr (requires { y.value(); })
+            return std::vector<Var<double>>{std::move(y)};
+        else
+            return y;
+    };
+    return gradcheck_function(recorded, point, options);
+}
+
 /// The slope of a one-element y along a random direction of a variable x, by the backward and by differences in long double:
-/// one number instead of a Jacobian, for programs too large for gradcheck.
+/// one number instead of a Jacobian.
 struct DirectionalSlope {
     double backward = 0, difference = 0;
     double relative_error = 0; ///< |backward − difference| / |difference|
 };
 DirectionalSlope directional_slope(const Var<double>& y, const Var<double>& x, std::uint64_t seed = 0);
-
-/// Checks a function of Vars at the given point: f(const std::vector<Var<double>>&) returns a Var or a vector of Vars.
-template <class F>
-GradcheckReport gradcheck(F&& f, const std::vector<Array<double>>& point, const GradcheckOptions& options = {}) {
-    Tape tape;
-    std::vector<Var<double>> inputs;
-    for (std::size_t i = 0; i < point.size(); ++i) inputs.push_back(tape.variable(point[i], "x" + std::to_string(i)));
-    const auto y = f(static_cast<const std::vector<Var<double>>&>(inputs));
-    if constexpr (requires { y.value(); })
-        return gradcheck(std::vector<Var<double>>{y}, inputs, options);
-    else
-        return gradcheck(y, inputs, options);
-}
 
 } // namespace chalkgrad

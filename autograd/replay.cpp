@@ -123,6 +123,7 @@ Sides Replay<U>::sides(const std::vector<std::uint32_t>& lines) const {
     return result;
 }
 
+template class Replay<float>;
 template class Replay<double>;
 template class Replay<long double>;
 template class Replay<Dual<double>>;

@@ -54,6 +54,7 @@ CHALKGRAD_KERNEL(quick_gelu_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/activations.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/check.hpp>
 #include <chalkgrad/ops/extrema.hpp>
@@ -175,7 +176,8 @@ CatalogEntry relu_entry() {
     return entry("relu", "max(x, 0)", "§8", [](auto& c) { return relu(c.in("x")); },
                  [](Generator& rng) {
                      return unary_samples([&](const Shape& shape) { return away_from(0, 0.1, rng.standard_normal(shape)); });
-                 });
+                 })
+        .with_identities(elements_alone("x", 1));
 }
 
 // From low to 6; low is where the twin still has its digits.
@@ -183,7 +185,8 @@ CatalogEntry relu_entry() {
     CatalogEntry op##_entry() {                                                                                                         \
         return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); },                                                      \
                      [](Generator& rng) { return unary_samples([&](const Shape& shape) { return rng.uniform(low, 6, shape); }); },      \
-                     [](auto& c) { return op##_composed(c.in("x")); });                                                                 \
+                     [](auto& c) { return op##_composed(c.in("x")); })                                                                  \
+            .with_identities(elements_alone({"x"}));                                                                                    \
     }
 CHALKGRAD_ENTRY(sigmoid, "1 / (1 + e^-x)", "§8", -6)
 CHALKGRAD_ENTRY(softplus, "log(1 + e^x)", "§11", -6)
@@ -197,7 +200,8 @@ CatalogEntry quick_gelu_entry() {
         [](Generator& rng) {
             return unary_samples([&](const Shape& shape) { return rng.uniform(-4, 4, shape); }, "x", {{"alpha", 1.702}});
         },
-        [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); });
+        [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); })
+        .with_identities(elements_alone({"x"}));
 }
 
 } // namespace chalkgrad

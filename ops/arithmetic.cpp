@@ -40,6 +40,7 @@ CHALKGRAD_BINARY_KERNELS(div)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/identities.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -69,15 +70,20 @@ CHALKGRAD_FUNCTION(div, DivRule)
     template Var<T> div(const Var<T>&, const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
-#define CHALKGRAD_ENTRY(op, formula, draw)                                                                                              \
+#define CHALKGRAD_ENTRY(op, formula, draw, ...)                                                                                         \
     CatalogEntry op##_entry() {                                                                                                         \
         return entry(#op, formula, "NumPy broadcasting", [](auto& c) { return op(c.in("a"), c.in("b")); },                              \
-                     [](Generator& rng) { return broadcast_samples(rng, [&](const Shape& shape) { return draw; }); });                  \
+                     [](Generator& rng) { return broadcast_samples(rng, [&](const Shape& shape) { return draw; }); })                   \
+            .with_identities(__VA_ARGS__);                                                                                              \
     }
-CHALKGRAD_ENTRY(add, "a + b", rng.standard_normal(shape))
-CHALKGRAD_ENTRY(sub, "a - b", rng.standard_normal(shape))
-CHALKGRAD_ENTRY(mul, "a b", rng.standard_normal(shape))
-CHALKGRAD_ENTRY(div, "a / b", away_from(0, 0.5, rng.standard_normal(shape)))
+CHALKGRAD_ENTRY(add, "a + b", rng.standard_normal(shape),
+                [](const Sample& s) { return std::vector<Identity>{moves_along("a", s, 1), moves_along("b", s, 1)}; })
+CHALKGRAD_ENTRY(sub, "a - b", rng.standard_normal(shape),
+                [](const Sample& s) { return std::vector<Identity>{moves_along("a", s, 1), moves_along("b", s, -1)}; })
+CHALKGRAD_ENTRY(mul, "a b", rng.standard_normal(shape),
+                homogeneous_in({{"a", 1}, {"b", 1}}))
+CHALKGRAD_ENTRY(div, "a / b", away_from(0, 0.5, rng.standard_normal(shape)),
+                homogeneous_in({{"a", 1}, {"b", -1}}))
 
 } // namespace chalkgrad
 #endif

@@ -33,6 +33,7 @@ CHALKGRAD_KERNEL(clamp_gx)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/clamp.hpp>
 
 namespace chalkgrad {
@@ -100,7 +101,8 @@ CatalogEntry clamp_entry() {
                                        {"max_only", {{"x", draw({11})}}, {}, {{"min", open}, {"max", 2.0}}},
                                        {"min_only", {{"x", draw({3})}}, {}, {{"min", -1.5}, {"max", open}}},
                                        {"one", {{"x", draw({1})}}, {}, {{"min", -1.5}, {"max", 2.0}}}};
-        });
+        })
+        .with_identities(elements_alone({"x"}));
 }
 
 } // namespace chalkgrad

@@ -35,6 +35,7 @@ CHALKGRAD_KERNEL(row_probabilities)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/cross_entropy.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/softmax.hpp>
@@ -171,7 +172,10 @@ CatalogEntry cross_entropy_entry() {
                  [](auto& c) {
                      return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"), reduction_named(c.word("reduction", "mean")),
                                                    c.integer("ignore_index", -100));
-                 });
+                 })
+        .with_identities([](const Sample& s) {
+            return std::vector<Identity>{known_product("J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
+        });
 }
 
 } // namespace chalkgrad

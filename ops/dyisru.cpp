@@ -68,6 +68,7 @@ CHALKGRAD_KERNEL(root_row)
 #include <chalkgrad/ops/activations.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/dyisru.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
@@ -218,7 +219,8 @@ CatalogEntry dyisru_b_entry() {
         [](auto& c) {
             c.ignore({"b"});
             return dyisru_b_composed(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
-        });
+        })
+        .with_identities(elements_alone({"x"}));
 }
 CatalogEntry dyisru_softplus_entry() {
     return entry(
@@ -237,7 +239,8 @@ CatalogEntry dyisru_softplus_entry() {
         [](auto& c) {
             c.ignore({"b"});
             return dyisru_softplus_composed(c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
-        });
+        })
+        .with_identities(elements_alone({"x"}));
 }
 
 }  // namespace chalkgrad

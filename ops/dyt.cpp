@@ -34,6 +34,7 @@ CHALKGRAD_KERNEL(dyt_gradients)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/dyt.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
@@ -105,7 +106,8 @@ CatalogEntry dyt_entry() {
                 {"numbers", {{"x", draw({2, 2, 3})}, {"alpha", draw({})}, {"gamma", draw({})}, {"beta", draw({})}}},
                 {"row_of_one", {{"x", draw({4, 1})}, {"alpha", draw({})}, {"gamma", draw({1})}}}};
         },
-        [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); });
+        [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); })
+        .with_identities(elements_alone({"x"}));
 }
 
 }  // namespace chalkgrad

@@ -9,6 +9,7 @@
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 
 namespace chalkgrad {
@@ -85,7 +86,8 @@ CatalogEntry embedding_entry() {
                                                 {"batched", {{"table", rng.standard_normal({4, 2})}}, {{"ids", {{1, 1}, {3, 0}}}}},
                                                 {"one_id", {{"table", rng.standard_normal({3, 5})}}, {{"ids", Array<double>(2.0)}}}};
                  },
-                 [](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); });
+                 [](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); })
+        .with_identities(homogeneous_in({{"table", 1}}));
 }
 
 } // namespace chalkgrad

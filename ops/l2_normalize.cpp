@@ -37,6 +37,7 @@ CHALKGRAD_KERNEL(l2_normalize_gx)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/clamp.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
@@ -142,6 +143,20 @@ CatalogEntry l2_normalize_entry() {
         },
         [](auto& c) {
             return l2_normalize_composed(c.in("x"), c.number("eps", 1e-12), guard_of("l2_normalize", c.word("guard", "floor")));
+        })
+        .with_identities([](const Sample& s) {
+            const Array<double>& x = *s.input("x");
+            const Attribute* guard = s.attributes.find("guard");
+            const bool additive = guard != nullptr && to_string(*guard) == "additive";
+            const double eps = s.number("eps", 1e-12);
+            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                double square = 0;
+                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                const double slope = additive ? eps / ((square + eps) * std::sqrt(square + eps)) : std::sqrt(square) < eps ? 1 / eps : 0;
+                for (std::size_t j = 0; j < d; ++j) out[j] = slope * row[j];
+            });
+            const std::size_t d = last_extent(x);
+            return std::vector<Identity>{known_product("J x is what the guard leaves of x", "x", x, product), no_exchange_between_rows("x", d, d)};
         });
 }
 

@@ -72,6 +72,7 @@ CHALKGRAD_KERNEL(layer_norm_gradients)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
 #include <chalkgrad/ops/layer_norm.hpp>
@@ -167,7 +168,14 @@ CatalogEntry layer_norm_entry() {
                  {},
                  {{"eps", 1e-2}}}};
         },
-        [](auto& c) { return layer_norm_composed(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5)); });
+        [](auto& c) { return layer_norm_composed(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5)); })
+        .with_identities([](const Sample& s) {
+            const Array<double>& x = *s.input("x");
+            const std::size_t d = last_extent(x);
+            std::vector<Identity> known{known_product("J 1 = 0 in every row", "x", constant_along(-1, x)), no_exchange_between_rows("x", d, d)};
+            if (s.input("gamma") != nullptr && s.input("beta") == nullptr) known.push_back(homogeneous("gamma", 1));
+            return known;
+        });
 }
 
 }  // namespace chalkgrad

@@ -8,6 +8,7 @@
 
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/gemm.hpp>
 
 namespace chalkgrad {
@@ -133,7 +134,8 @@ CatalogEntry matmul_entry() {
                                                 pair("column", {3, 4}, {4}),             pair("batched_column", {2, 3, 4}, {4}),
                                                 pair("row_batched", {4}, {2, 4, 3}),     pair("dot", {7}, {7}),
                                                 pair("one", {1, 1}, {1, 1})};
-                 });
+                 })
+        .with_identities(homogeneous_in({{"a", 1}, {"b", 1}}));
 }
 
 } // namespace chalkgrad

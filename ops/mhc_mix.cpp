@@ -9,6 +9,7 @@
 #include <chalkgrad/autograd/pool.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/gemm.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/mhc_mix.hpp>
@@ -265,7 +266,8 @@ CatalogEntry mhc_mix_fixed_entry() {
                                        {"batch", {{"X", rng.standard_normal({2, 3, 3})}}, {{"A", rng.standard_normal({3, 3})}}},
                                        {"long_streams", {{"X", rng.standard_normal({4, 11})}}, {{"A", rng.standard_normal({4, 4})}}}};
         },
-        [](Arguments<double>& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); });
+        [](Arguments<double>& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); })
+        .with_identities(homogeneous_in({{"X", 1}}));
 }
 
 CatalogEntry mhc_mix_param_entry() {
@@ -279,7 +281,8 @@ CatalogEntry mhc_mix_param_entry() {
                 {"batch", {{"X", draw({2, 4, 5})}, {"m", draw({4, 4})}}, {}, {{"iterations", 3.0}, {"order", std::string("cols_first")}}},
                 {"limit", {{"X", draw({3, 1})}, {"m", drawn(rng, {3, 3}, 0.5)}}, {}, {{"iterations", 80.0}, {"gradient", std::string("implicit")}}}};
         },
-        [](Arguments<double>& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); });
+        [](Arguments<double>& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); })
+        .with_identities(homogeneous_in({{"X", 1}}));
 }
 
 CatalogEntry mhc_mix_xdep_entry() {

@@ -29,6 +29,7 @@ CHALKGRAD_KERNEL(pow_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/pow.hpp>
 #include <chalkgrad/ops/unary.hpp>
 
@@ -78,7 +79,8 @@ CatalogEntry pow_entry() {
                                        {"inverse", {{"x", signed_draw({3})}}, {}, {{"exponent", -1.0}}},
                                        {"fraction", {{"x", rng.uniform(0.2, 5, {2, 4})}}, {}, {{"exponent", 0.7}}},
                                        {"constant", {{"x", signed_draw({1})}}, {}, {{"exponent", 0.0}}}};
-        });
+        })
+        .with_identities([](const Sample& s) { return elements_alone("x", s.number("exponent", 1))(s); });
 }
 
 } // namespace chalkgrad

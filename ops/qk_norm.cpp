@@ -6,6 +6,7 @@
 
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/check.hpp>
 #include <chalkgrad/ops/composite.hpp>
 #include <chalkgrad/ops/matmul.hpp>
@@ -126,6 +127,24 @@ Array<double> queries(Generator& rng, const Shape& shape) {
 
 }  // namespace
 
+// q is (…, T, H d), the output (…, H, T, d): 0 between tokens, and between heads where each is normalised by itself.
+static Known qk_norm_identities(bool per_head) {
+    return [=](const Sample& s) {
+        const Array<double>& q = *s.input("q");
+        const std::size_t heads = static_cast<std::size_t>(s.number("heads", 1)), width = last_extent(q), d = width / heads;
+        const std::size_t tokens = q.shape()[q.dimension() - 2];
+        std::vector<Identity> known{no_exchange(
+            per_head ? "0 between tokens and between heads" : "0 between tokens", "q",
+            [=](std::size_t i) {
+                const std::size_t token = i / d % tokens, head = i / (d * tokens) % heads, batch = i / (d * tokens * heads);
+                return (batch * tokens + token) * heads + (per_head ? head : 0);
+            },
+            [=](std::size_t j) { return j / width * heads + (per_head ? j % width / d : 0); })};
+        if (s.input("gamma") != nullptr) known.push_back(homogeneous("gamma", 1));
+        return known;
+    };
+}
+
 CatalogEntry qk_norm_per_head_entry() {
     return entry(
         "qk_norm_per_head", "rms_norm(split(q), gamma): (T, H d) -> (H, T, d)", "§7",
@@ -135,7 +154,8 @@ CatalogEntry qk_norm_per_head_entry() {
                 {"two_heads", {{"q", queries(rng, {3, 6})}, {"gamma", rng.standard_normal({3})}}, {}, {{"heads", 2.0}, {"eps", 1e-3}}},
                 {"batch", {{"q", queries(rng, {2, 2, 4})}}, {}, {{"heads", 2.0}, {"eps", 1e-2}}}};
         },
-        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head_composed(a...); }));
+        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head_composed(a...); }))
+        .with_identities(qk_norm_identities(true));
 }
 CatalogEntry qk_norm_whole_entry() {
     return entry(
@@ -146,7 +166,8 @@ CatalogEntry qk_norm_whole_entry() {
                 {"two_heads", {{"q", queries(rng, {3, 6})}, {"gamma", rng.standard_normal({6})}}, {}, {{"heads", 2.0}, {"eps", 1e-3}}},
                 {"batch", {{"q", queries(rng, {2, 2, 4})}}, {}, {{"heads", 2.0}, {"eps", 1e-2}}}};
         },
-        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole_composed(a...); }));
+        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole_composed(a...); }))
+        .with_identities(qk_norm_identities(false));
 }
 CatalogEntry qknorm_scores_entry() {
     return entry(
@@ -160,7 +181,15 @@ CatalogEntry qknorm_scores_entry() {
                  {},
                  {{"eps", 0.1}, {"guard", std::string("additive")}}}};
         },
-        with_scores([](const auto&... a) { return qknorm_scores_composed(a...); }));
+        with_scores([](const auto&... a) { return qknorm_scores_composed(a...); }))
+        .with_identities([](const Sample& s) {
+            const Array<double>&q = *s.input("q"), &k = *s.input("k");
+            const std::size_t d = last_extent(q), rows = q.shape()[q.dimension() - 2], columns = k.shape()[k.dimension() - 2];
+            return std::vector<Identity>{
+                homogeneous("tau", 1), no_exchange_between_rows("q", columns, d),
+                no_exchange("0 between keys", "k", [=](std::size_t i) { return i / (rows * columns) * columns + i % columns; },
+                            [=](std::size_t j) { return j / d; })};
+        });
 }
 
 }  // namespace chalkgrad

@@ -42,6 +42,7 @@ CHALKGRAD_KERNEL(variance_row_gx)
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/identities.hpp>
 
 namespace chalkgrad {
 
@@ -196,16 +197,19 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 CatalogEntry sum_entry() {
     return entry("sum", "sum of x over axes", "NumPy",
-                 [](auto& c) { return sum(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples);
+                 [](auto& c) { return sum(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 CatalogEntry mean_entry() {
     return entry("mean", "sum of x over axes / N", "NumPy",
-                 [](auto& c) { return mean(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples);
+                 [](auto& c) { return mean(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities([](const Sample& s) { return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)}; });
 }
 CatalogEntry var_biased_entry() {
     return entry("var_biased", "sum of (x - mean)^2 over axes / N", "§5",
                  [](auto& c) { return var_biased(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples,
-                 [](auto& c) { return var_biased_composed(c.in("x"), axes_of(c), c.flag("keepdims", false)); });
+                 [](auto& c) { return var_biased_composed(c.in("x"), axes_of(c), c.flag("keepdims", false)); })
+        .with_identities([](const Sample& s) { return std::vector<Identity>{homogeneous("x", 2), moves_along("x", s, 0)}; });
 }
 
 } // namespace chalkgrad

@@ -49,6 +49,7 @@ CHALKGRAD_KERNEL(logsumexp_row_gx)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/additive_mask.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/identities.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -190,11 +191,13 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 CatalogEntry amax_entry() {
     return entry("amax", "largest x over axes", "NumPy",
-                 [](auto& c) { return amax(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples);
+                 [](auto& c) { return amax(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities([](const Sample& s) { return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)}; });
 }
 CatalogEntry amin_entry() {
     return entry("amin", "smallest x over axes", "NumPy",
-                 [](auto& c) { return amin(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples);
+                 [](auto& c) { return amin(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities([](const Sample& s) { return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)}; });
 }
 CatalogEntry logsumexp_entry() {
     return entry("logsumexp", "log of sum of exp(x + mask) over axes", "§7",
@@ -214,7 +217,8 @@ CatalogEntry logsumexp_entry() {
                  [](auto& c) {
                      c.ignore({"input"});
                      return logsumexp_composed(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
-                 });
+                 })
+        .with_identities([](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; });
 }
 
 } // namespace chalkgrad

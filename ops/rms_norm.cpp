@@ -51,6 +51,7 @@ CHALKGRAD_KERNEL(rms_norm_gradients)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/composite.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
@@ -171,6 +172,25 @@ CatalogEntry rms_norm_entry() {
         [](auto& c) {
             cast_of(c);
             return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
+        })
+        .with_identities([](const Sample& s) {
+            // Along x only the distance to ε = 0 is felt: J x = γ x r · ε r².
+            const Array<double>&x = *s.input("x"), *gamma = s.input("gamma");
+            const Attribute* gain = s.attributes.find("gain");
+            const double eps = s.number("eps", 1e-6), offset = gain != nullptr && to_string(*gain) == "1 + gamma" ? 1 : 0;
+            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                double square = 0;
+                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                const double variance = square / static_cast<double>(d) + eps, r = 1 / std::sqrt(variance);
+                for (std::size_t j = 0; j < d; ++j) {
+                    const double g = gamma == nullptr ? 1 : offset + gamma->data()[gamma->size() == 1 ? 0 : j];
+                    out[j] = g * row[j] * r * (eps / variance);
+                }
+            });
+            const std::size_t d = last_extent(x);
+            std::vector<Identity> known{known_product("J x = gamma x r eps r^2", "x", x, product), no_exchange_between_rows("x", d, d)};
+            if (gamma != nullptr && offset == 0) known.push_back(homogeneous("gamma", 1));
+            return known;
         });
 }
 

@@ -37,6 +37,7 @@ CHALKGRAD_KERNEL(rms_norm_floor_gx)
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/clamp.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/gain.hpp>
@@ -119,7 +120,19 @@ CatalogEntry rms_norm_floor_entry() {
                                        {"above", {{"x", rng.standard_normal({2, 3, 5})}}, {}, {{"floor", 1e-12}}},
                                        {"row_of_eleven", {{"x", rng.standard_normal({2, 11})}}, {}, {{"floor", 1e-12}}}};
         },
-        [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); });
+        [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); })
+        .with_identities([](const Sample& s) {
+            const Array<double>& x = *s.input("x");
+            const double floor = s.number("floor", 1e-12);
+            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                double square = 0;
+                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
+                for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
+            });
+            const std::size_t d = last_extent(x);
+            return std::vector<Identity>{known_product("J x = 0 above the floor, y below it", "x", x, product), no_exchange_between_rows("x", d, d)};
+        });
 }
 
 }  // namespace chalkgrad

@@ -39,6 +39,7 @@ CHALKGRAD_KERNEL(rope_turn)
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/check.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/rope.hpp>
@@ -178,7 +179,11 @@ CatalogEntry rope_entry() {
                 {"some_stay", {{"x", rng.standard_normal({4, 11})}}, {}, {{"style", half}, {"rotary_dim", 4.0}, {"offset", -2.0}}},
                 {"some_neighbours_stay", {{"x", rng.standard_normal({1, 3, 3})}}, {}, {{"style", interleaved}, {"rotary_dim", 2.0}}}};
         },
-        [=](Arguments<double>& c) { return rope_composed(c.in("x"), options(c)); });
+        [=](Arguments<double>& c) { return rope_composed(c.in("x"), options(c)); })
+        .with_identities([](const Sample& s) {
+            const std::size_t d = last_extent(*s.input("x"));
+            return std::vector<Identity>{homogeneous("x", 1), no_exchange_between_rows("x", d, d)};
+        });
 }
 
 } // namespace chalkgrad

@@ -6,6 +6,7 @@
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/masks.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/sdpa.hpp>
@@ -117,6 +118,28 @@ Array<double> some_hidden() {
 
 } // namespace
 
+std::vector<Identity> attention_identities(const Sample& sample, bool shiftable) {
+    const Array<double>&q = *sample.input("q"), &k = *sample.input("k"), &v = *sample.input("v");
+    const std::size_t d = last_extent(q), dv = last_extent(v), queries = q.shape()[q.dimension() - 2], keys = k.shape()[k.dimension() - 2];
+    const std::size_t group = q.size() / (queries * d) / (k.size() / (keys * d)); // query heads of one key head
+    const Attribute* flag = sample.attributes.find("causal");
+    const bool causal = flag != nullptr && std::get_if<bool>(flag) != nullptr && std::get<bool>(*flag);
+    const std::size_t window = static_cast<std::size_t>(sample.number("window", 0));
+    const auto unseen = [=](std::size_t width) {
+        return [=](std::size_t row, std::size_t column) {
+            const std::size_t head = row / dv / queries, t = row / dv % queries, key_head = column / width / keys, s = column / width % keys;
+            return key_head != head / group || (causal && s > t) || (window != 0 && s + window <= t);
+        };
+    };
+    Identity of_k{"0 across the mask and between groups of heads", "k"}, of_v = of_k;
+    of_k.zero = unseen(d);
+    of_v.input = "v";
+    of_v.zero = unseen(dv);
+    std::vector<Identity> known{no_exchange_between_rows("q", dv, d), of_k, of_v, homogeneous("v", 1)};
+    if (shiftable && sample.number("softcap", 0) == 0) known.push_back(known_product("J 1 = 0 along the keys", "k", constant_along(-2, k)));
+    return known;
+}
+
 CatalogEntry sdpa_entry() {
     const auto call = [](auto attention) {
         return [=](auto& c) {
@@ -141,7 +164,8 @@ CatalogEntry sdpa_entry() {
                 {"hidden_row", drawn(rng, {2, 4, 2}, {1, 3, 2}, 2), {{"mask", some_hidden()}}, {{"softcap", 5.0}}},
                 {"two_tiles", drawn(rng, {1, 35, 1}, {1, 35, 1}, 1), {}, {{"causal", true}, {"window", 11.0}}}};
         },
-        call([](const auto&... arguments) { return sdpa_composed(arguments...); }));
+        call([](const auto&... arguments) { return sdpa_composed(arguments...); }))
+        .with_identities([](const Sample& s) { return attention_identities(s, true); });
 }
 
 CatalogEntry sdpa_sinks_entry() {
@@ -164,7 +188,8 @@ CatalogEntry sdpa_sinks_entry() {
                 {"capped_window", with_sinks(drawn(rng, {2, 2, 5, 2}, {2, 1, 5, 2}, 1), 2), {}, {{"causal", true}, {"window", 3.0}, {"softcap", 2.0}}},
                 {"hidden_row", with_sinks(drawn(rng, {2, 4, 2}, {2, 3, 2}, 4), 2), {{"mask", some_hidden()}}}};
         },
-        call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }));
+        call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }))
+        .with_identities([](const Sample& s) { return attention_identities(s, false); });
 }
 
 } // namespace chalkgrad

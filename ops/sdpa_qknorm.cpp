@@ -3,6 +3,7 @@
 
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/composite.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
 #include <chalkgrad/ops/sdpa_qknorm.hpp>
@@ -144,7 +145,10 @@ CatalogEntry sdpa_qknorm_entry() {
                 {"l2_tau", {{"q", draw({2, 3, 5})}, {"k", draw({1, 3, 5})}, {"v", draw({1, 3, 2})}, {"tau", rng.uniform(1, 3, {})}}, {},
                  {{"heads_q", 2.0}, {"heads_kv", 1.0}, {"eps", 1e-12}, {"guard", std::string("additive")}, {"causal", true}}}};
         },
-        [](Arguments<double>& c) { return call<Composed>(c); });
+        [](Arguments<double>& c) { return call<Composed>(c); })
+        .with_identities([](const Sample& s) {
+            return s.input("q")->dimension() < 3 ? std::vector<Identity>() : attention_identities(s, false);
+        });
 }
 
 } // namespace chalkgrad

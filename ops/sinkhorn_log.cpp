@@ -111,6 +111,7 @@ CHALKGRAD_KERNEL(sinkhorn_unrolled)
 #include <chalkgrad/autograd/pool.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/sinkhorn_log.hpp>
@@ -301,7 +302,17 @@ CatalogEntry sinkhorn_log_entry() {
                 {"batch", {{"m", rng.standard_normal({2, 3, 2, 2})}}, {}, {{"iterations", 4.0}, {"order", columns}}},
                 {"limit", {{"m", mild}}, {}, {{"iterations", 80.0}, {"order", rows}, {"gradient", std::string("implicit")}}}};
         },
-        [=](Arguments<double>& c) { return sinkhorn_log_composed(c.in("m"), options(c)); });
+        [=](Arguments<double>& c) { return sinkhorn_log_composed(c.in("m"), options(c)); })
+        .with_identities([](const Sample& s) {
+            // A constant added along the lines that are normalised first is gone after the first half-step.
+            const Array<double>& m = *s.input("m");
+            const Attribute* order = s.attributes.find("order");
+            const bool columns = order != nullptr && to_string(*order) == "cols_first";
+            const std::size_t n = last_extent(m) * last_extent(m);
+            return std::vector<Identity>{
+                known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row", "m", constant_along(columns ? -2 : -1, m)),
+                no_exchange("0 between matrices", "m", [=](std::size_t i) { return i / n; }, [=](std::size_t j) { return j / n; })};
+        });
 }
 
 } // namespace chalkgrad

@@ -9,6 +9,7 @@
 
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/strided.hpp>
 
 namespace chalkgrad {
@@ -203,7 +204,8 @@ CatalogEntry slice_entry() {
                      return std::vector<Sample>{sample("even", {3, 6}, "[..., ::2]"), sample("odd", {3, 7}, "[..., 1::2]"),
                                                 sample("rows", {5, 3}, "[1:-1]"), sample("backwards", {4, 5}, "[::-1, 4:0:-2]"),
                                                 sample("one", {2, 3, 4}, "[1, ..., -1]"), sample("new_axis", {2, 3}, "[:, None, 1:]")};
-                 });
+                 })
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 
 } // namespace chalkgrad

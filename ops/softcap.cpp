@@ -26,6 +26,7 @@ CHALKGRAD_KERNEL(softcap_gs)
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/check.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/softcap.hpp>
 #include <chalkgrad/ops/unary.hpp>
 
@@ -78,7 +79,8 @@ CatalogEntry softcap_entry() {
         [](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
             return unary_samples([&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
         },
-        [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); });
+        [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); })
+        .with_identities(elements_alone({"s"}));
 }
 
 } // namespace chalkgrad

@@ -65,6 +65,7 @@ CHALKGRAD_KERNEL(log_softmax_rows_gz)
 #include <chalkgrad/ops/additive_mask.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/softmax.hpp>
 #include <chalkgrad/ops/strided.hpp>
@@ -198,6 +199,12 @@ Var<T> log_softmax_composed(const Var<T>& x, std::ptrdiff_t axis, const Var<T>& 
     template Var<T> log_softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
+// A constant added along the axis changes nothing.
+static std::vector<Identity> softmax_identities(const Sample& s) {
+    const Array<double>& x = *s.input("x");
+    return {known_product("J 1 = 0 along the axis", "x", constant_along(static_cast<std::ptrdiff_t>(s.number("axis", -1)), x))};
+}
+
 CatalogEntry softmax_entry() {
     return entry("softmax", "exp(x + mask) / sum exp(x + mask)", "§7",
                  [](auto& c) {
@@ -208,7 +215,8 @@ CatalogEntry softmax_entry() {
                  [](auto& c) {
                      c.ignore({"input"});
                      return softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
-                 });
+                 })
+        .with_identities(softmax_identities);
 }
 CatalogEntry log_softmax_entry() {
     return entry("log_softmax", "x + mask - logsumexp(x + mask)", "§7",
@@ -220,7 +228,8 @@ CatalogEntry log_softmax_entry() {
                  [](auto& c) {
                      c.ignore({"input"});
                      return log_softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
-                 });
+                 })
+        .with_identities(softmax_identities);
 }
 
 } // namespace chalkgrad

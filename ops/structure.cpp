@@ -9,6 +9,7 @@
 
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/strided.hpp>
 
 namespace chalkgrad {
@@ -305,7 +306,8 @@ CatalogEntry reshape_entry() {
                      };
                      return std::vector<Sample>{sample("rows", {3, 4}, {4, 3}), sample("split", {3, 6}, {3, 2, -1}), sample("flat", {2, 3, 2}, {-1}),
                                                 sample("number", {1, 1}, {})};
-                 });
+                 })
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 CatalogEntry transpose_entry() {
     return entry("transpose", "axis i of y is axis axes[i] of x", "NumPy",
@@ -321,7 +323,8 @@ CatalogEntry transpose_entry() {
                      return std::vector<Sample>{sample("reversed", {3, 5}, {}), sample("cycle", {2, 3, 4}, List{2, 0, 1}),
                                                 sample("heads", {3, 2, 4}, List{1, 0, 2}), sample("reversed_three", {2, 3, 4}, List{-1, 1, 0}),
                                                 sample("beyond_a_tile", {3, 19}, List{1, 0})};
-                 });
+                 })
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 CatalogEntry concat_entry() {
     return entry("concat", "arrays behind each other along an axis", "NumPy",
@@ -371,7 +374,8 @@ CatalogEntry repeat_kv_entry() {
                      return std::vector<Sample>{{"two_to_four", {{"k", rng.standard_normal({2, 3, 2})}}, {}, {{"heads_out", 4.0}}},
                                                 {"batched", {{"k", rng.standard_normal({2, 2, 1, 3})}}, {}, {{"heads_out", 6.0}}},
                                                 {"same", {{"k", rng.standard_normal({2, 2, 2})}}, {}, {{"heads_out", 2.0}}}};
-                 });
+                 })
+        .with_identities(homogeneous_in({{"k", 1}}));
 }
 
 } // namespace chalkgrad

@@ -149,6 +149,7 @@ CHALKGRAD_KERNEL(gpt_oss_packed_gradient)
 #include <chalkgrad/ops/activations.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/check.hpp>
 #include <chalkgrad/ops/clamp.hpp>
 #include <chalkgrad/ops/draw.hpp>
@@ -382,7 +383,8 @@ CatalogEntry swiglu_act_entry() {
                 {"up_clamp", pair({7}), {}, {{"alpha", -1.3}, {"up_limit", 2.0}}},
                 {"number", pair({}), {}, {{"alpha", 1.702}, {"shift_up", 1.0}}}};
         },
-        [](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); });
+        [](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); })
+        .with_identities(elements_alone({"g", "u"}));
 }
 CatalogEntry gpt_oss_packed_entry() {
     return entry(
@@ -400,17 +402,31 @@ CatalogEntry gpt_oss_packed_entry() {
         [](auto& c) {
             c.ignore({"layout"});
             return gpt_oss_packed_composed(c.in("p"), c.number("alpha", 1.702), c.number("limit", 7));
+        })
+        .with_identities([](const Sample&) {
+            return std::vector<Identity>{no_exchange("0 between pairs", "p", [](std::size_t i) { return i; }, [](std::size_t j) { return j / 2; })};
         });
 }
 CatalogEntry reglu_entry() {
     return entry(
         "reglu", "relu(g) u", "§8", [](auto& c) { return reglu(c.in("g"), c.in("u")); }, gated_samples,
-        [](auto& c) { return reglu_composed(c.in("g"), c.in("u")); });
+        [](auto& c) { return reglu_composed(c.in("g"), c.in("u")); })
+        .with_identities([](const Sample&) {
+            std::vector<Identity> known = element_by_element({"g", "u"});
+            known.push_back(homogeneous("g", 1));
+            known.push_back(homogeneous("u", 1));
+            return known;
+        });
 }
 CatalogEntry geglu_entry() {
     return entry(
         "geglu", "g Phi(g) u", "§8", [](auto& c) { return geglu(c.in("g"), c.in("u")); }, gated_samples,
-        [](auto& c) { return geglu_composed(c.in("g"), c.in("u")); });
+        [](auto& c) { return geglu_composed(c.in("g"), c.in("u")); })
+        .with_identities([](const Sample&) {
+            std::vector<Identity> known = element_by_element({"g", "u"});
+            known.push_back(homogeneous("u", 1));
+            return known;
+        });
 }
 
 }  // namespace chalkgrad

@@ -1,0 +1,111 @@
+// Inputs that cannot show a fault, and where one would show.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/check_subject.hpp>
+
+namespace chalkgrad::detail {
+namespace {
+
+/// What a point cannot show, in sentences.
+using BlindSpots = std::vector<std::string>;
+
+/// Gains of ones, and sides of kinks that no number lies on, at the program's point.
+BlindSpots blind_spots_of_values(Subject& s) {
+    BlindSpots found;
+    for (const Var<double>& x : s.inputs) {
+        const double* numbers = s.program.values(x.line());
+        if (x.size() > 1 && std::all_of(numbers, numbers + x.size(), [](double v) { return v == 1; }))
+            found.push_back(fmt::format("every number of {} is 1: a factor used twice, or not at all, would not show", describe(x)));
+    }
+    const TapeState& tape = *s.outputs.front().state();
+    for (const std::uint32_t line : s.kinked_lines) {
+        const Sides sides = s.program.sides({line});
+        for (const Sides::Branch& branch : sides.branches())
+            if ((branch.below == 0) != (branch.above == 0))
+                found.push_back(fmt::format("{}: no number lies {} {:.6g}, so the slope there was not seen", tape.label(line),
+                                            branch.below == 0 ? "below" : "above", branch.kink));
+    }
+    return found;
+}
+
+/// Whether no output feels input x at the recorded point.
+bool is_idle(Subject& s, std::size_t x) {
+    if (s.report.projected) return false;
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const Block& b = s.block(y, x);
+        for (std::size_t k = 0; k < b.rows * b.columns; ++k)
+            if (b.on_kink[k % b.columns] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12) return false;
+    }
+    return s.inputs[x].size() > 0;
+}
+
+/// Whether some input leaves all outputs as they are at the program's point: one random sweep for each output.
+bool has_idle_input(Subject& s) {
+    Generator rng = s.stream(8);
+    std::vector<double> felt(s.inputs.size(), 0);
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const Array<double> w = rng.standard_normal(s.outputs[y].shape());
+        s.program.backward(s.output_lines[y], w.data());
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            if (const double* g = s.program.gradient(s.inputs[x].line()))
+                for (std::size_t j = 0; j < s.inputs[x].size(); ++j) felt[x] = std::max(felt[x], std::abs(g[j]));
+    }
+    return std::any_of(felt.begin(), felt.end(), [](double f) { return !(f > 1e-12); });
+}
+
+bool all_finite(Subject& s) {
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const double* values = s.program.values(s.output_lines[y]);
+        if (!std::all_of(values, values + s.outputs[y].size(), [](double v) { return std::isfinite(v); })) return false;
+    }
+    return true;
+}
+
+/// Draws points of several scales until one has no blind spot; says in which way it differs.
+void propose(Subject& s) {
+    for (const double scale : {1.0, 3.0, 10.0, 30.0, 0.1, 0.01})
+        for (std::uint64_t which = 0; which < 3; ++which) {
+            Generator rng = s.stream(9, which);
+            std::vector<Array<double>> point;
+            for (const Var<double>& x : s.inputs) {
+                point.push_back(rng.normal(0, scale, x.shape()));
+                std::copy(point.back().begin(), point.back().end(), s.program.values(x.line()));
+            }
+            try {
+                s.program.run();
+                if (!all_finite(s) || !blind_spots_of_values(s).empty() || has_idle_input(s)) continue;
+            } catch (const std::exception&) {
+                continue; // the op refuses such numbers
+            }
+            s.report.proposal = std::move(point);
+            std::string first;
+            for (std::size_t x = 0; x < s.inputs.size(); ++x)
+                if (s.report.proposal[x].size() > 0)
+                    first += fmt::format("{}{} begins with {:.3g}", first.empty() ? "" : ", ", describe(s.inputs[x]), s.report.proposal[x].data()[0]);
+            s.say(fmt::format("a point that would show it: normal numbers of size {:g} (report.proposal; {})", scale, first));
+            s.restore();
+            return;
+        }
+    s.restore();
+}
+
+} // namespace
+
+void look_for_blind_spots(Subject& s) {
+    if (s.report.verdict == Verdict::fail) return;
+    BlindSpots found;
+    if (s.options.blind_spots) {
+        found = blind_spots_of_values(s);
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            if (is_idle(s, x))
+                found.push_back(fmt::format("no output depends on {} at this point: any backward that gives zero would pass", describe(s.inputs[x])));
+        for (const std::string& sentence : found) s.say(sentence);
+        if (!found.empty()) s.report.verdict = Verdict::inconclusive;
+    }
+    if (s.report.verdict == Verdict::inconclusive) propose(s);
+}
+
+} // namespace chalkgrad::detail

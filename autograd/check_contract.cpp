@@ -1,0 +1,206 @@
+// What the tape relies on: an op is a function, its backward is linear, both only assign, and every kernel gives the same answer.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/alone.hpp>
+#include <chalkgrad/autograd/check_subject.hpp>
+#include <chalkgrad/autograd/isa.hpp>
+
+namespace chalkgrad::detail {
+namespace {
+
+bool same_bits(const double* a, const double* b, std::size_t n) { return std::memcmp(a, b, n * sizeof(double)) == 0; }
+
+/// Every line of the program still holds what was recorded: ops gave the same numbers again, and wrote to nothing else.
+void check_values(Subject& s, const char* when) {
+    const TapeState& tape = *s.outputs.front().state();
+    const std::size_t last = *std::max_element(s.output_lines.begin(), s.output_lines.end());
+    for (Index i = 0; i <= last; ++i) {
+        const Record& record = tape[i];
+        if (same_bits(static_cast<const double*>(record.value), s.program.values(i), record.shape->size())) continue;
+        if (record.op == nullptr)
+            s.break_contract(fmt::format("{} changed in {}; an op must leave its inputs as they are", tape.label(i), when));
+        else
+            s.break_contract(fmt::format("{} holds other numbers after {}: it is not deterministic, or its memory was written to", tape.label(i), when));
+        return;
+    }
+}
+
+/// A backward is repeatable to the last bit, linear in the cotangent, and 0 for a cotangent of 0.
+void check_sweeps(Subject& s) {
+    Generator rng = s.stream(1);
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const Array<double> w = rng.standard_normal(s.outputs[y].shape());
+        const auto gradients = [&](double factor) {
+            std::vector<double> all, scaled(w.size());
+            for (std::size_t i = 0; i < w.size(); ++i) scaled[i] = factor * w.data()[i];
+            s.program.backward(s.output_lines[y], scaled.data());
+            for (const Var<double>& x : s.inputs)
+                if (const double* g = s.program.gradient(x.line())) all.insert(all.end(), g, g + x.size());
+            return all;
+        };
+        const auto once = gradients(1), again = gradients(1), twice = gradients(2), none = gradients(0);
+        constexpr double subnormal = std::numeric_limits<double>::min(); // below it digits are lost
+        double largest = 0;
+        for (const double g : once)
+            if (std::isfinite(g)) largest = std::max(largest, std::abs(g));
+        for (std::size_t k = 0; k < once.size(); ++k) {
+            if (!std::isfinite(once[k])) continue;
+            const char* broken = once[k] != again[k]                                              ? "gives another gradient when it runs again"
+                                 : none[k] != 0                                                   ? "gives a gradient for a cotangent of zero"
+                                 : std::abs(twice[k] - 2 * once[k]) > 1e-12 * largest + subnormal ? "is not linear in the cotangent"
+                                                                                                  : nullptr;
+            if (broken == nullptr) continue;
+            s.break_contract(fmt::format("the backward of {} {}", describe(s.outputs[y]), broken));
+            break;
+        }
+    }
+}
+
+/// Forward and vjp fill all they are handed and never add: the tape's memory is not cleared, and adding up is its own work.
+void check_assignment(Subject& s) {
+    const TapeState& tape = *s.outputs.front().state();
+    std::vector<std::uint32_t> lines;
+    for (const auto& some : s.dependents) lines.insert(lines.end(), some.begin(), some.end());
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    constexpr double stale = 1e300;
+    for (const std::uint32_t line : lines) {
+        const Record& record = tape[line];
+        if (record.op->blocks_gradient() || record.op->conversion() != nullptr) continue;
+        Alone<double> op(tape, record);
+        const std::vector<double> clean = op.forward();
+        if (const auto& y = op.forward(stale); !same_bits(clean.data(), y.data(), y.size()))
+            s.break_contract(fmt::format("{} does not fill its output, or adds to what was there; a forward must assign every element", tape.label(line)));
+        Generator rng = s.stream(6, line);
+        const Array<double> w = rng.standard_normal(*record.shape);
+        const std::vector<double> gy(w.begin(), w.end());
+        const Index* in = tape.inputs(record);
+        for (std::size_t k = 0; k < record.input_count; ++k) {
+            if (in[k] == absent || !tape[in[k]].has(Record::needs_grad)) continue;
+            const std::vector<double> fresh = op.vjp(k, gy), over = op.vjp(k, gy, stale);
+            if (same_bits(fresh.data(), over.data(), fresh.size())) continue;
+            s.break_contract(fmt::format("{} does not fill the gradient of its input '{}', or adds to what was there; a vjp must assign every element "
+                                         "(the tape adds up)",
+                                         tape.label(line), record.op->input_name(k)));
+        }
+    }
+}
+
+// ---- the same answer from other kernels
+
+/// Outputs and gradients of ⟨w, y⟩, one behind the other.
+template <class U>
+std::vector<double> answers(Subject& s, Replay<U>& program, const std::vector<Array<double>>& w) {
+    std::vector<double> all;
+    for (const std::size_t line : s.output_lines)
+        std::transform(program.values(line), program.values(line) + program.size(line), std::back_inserter(all), [](U v) { return static_cast<double>(v); });
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const std::vector<U> cotangent(w[y].begin(), w[y].end());
+        program.backward(s.output_lines[y], cotangent.data());
+        for (const Var<double>& x : s.inputs) {
+            const U* g = program.gradient(x.line());
+            for (std::size_t j = 0; j < x.size(); ++j) all.push_back(g == nullptr ? 0 : static_cast<double>(g[j]));
+        }
+    }
+    return all;
+}
+
+/// Lengths of the arrays that answers() joins.
+std::vector<std::size_t> parts(const Subject& s) {
+    std::vector<std::size_t> sizes;
+    for (const Var<double>& y : s.outputs) sizes.push_back(y.size());
+    for (std::size_t y = 0; y < s.outputs.size(); ++y)
+        for (const Var<double>& x : s.inputs) sizes.push_back(x.size());
+    return sizes;
+}
+
+/// Compares two answers, part by part; `allowed` is what rounding of the inputs changes. The first difference in words, or nothing.
+std::string disagreement(const Subject& s, const std::vector<double>& mine, const std::vector<double>& theirs, const std::vector<double>& allowed,
+                         double epsilon) {
+    std::size_t at = 0, part = 0;
+    for (const std::size_t n : parts(s)) {
+        double scale = 0, slack = 0;
+        for (std::size_t i = at; i < at + n; ++i) {
+            if (std::isfinite(mine[i])) scale = std::max(scale, std::abs(mine[i]));
+            if (std::isfinite(allowed[i])) slack = std::max(slack, allowed[i]);
+        }
+        for (std::size_t i = at; i < at + n; ++i)
+            if (std::isfinite(mine[i]) && std::isfinite(theirs[i]) && std::abs(mine[i] - theirs[i]) > 1000 * epsilon * scale + 100 * slack)
+                return fmt::format("{} is {:.9g} there, {:.9g} in double",
+                                   part < s.outputs.size() ? "output " + describe(s.outputs[part])
+                                                           : "the gradient of " + describe(s.inputs[(part - s.outputs.size()) % s.inputs.size()]),
+                                   theirs[i], mine[i]);
+        at += n;
+        ++part;
+    }
+    return {};
+}
+
+/// How far answers move when inputs change by a few units of epsilon; `possible` turns false where that crosses a kink.
+std::vector<double> movement(Subject& s, const std::vector<double>& here, const std::vector<Array<double>>& w, double epsilon, bool& possible) {
+    std::vector<double> most(here.size(), 0);
+    for (std::uint64_t which = 3; which < 6 && possible; ++which)
+        possible = s.beside(which, 4 * epsilon, [&] {
+            const std::vector<double> there = answers(s, s.program, w);
+            for (std::size_t i = 0; i < here.size(); ++i) most[i] = std::max(most[i], std::abs(there[i] - here[i]));
+        });
+    return most;
+}
+
+template <class U>
+void compare_scalar(Subject& s, const std::vector<Array<double>>& w) {
+    std::string why;
+    if (!Replay<U>::possible(s.outputs, &why)) return;
+    Replay<U> program(s.outputs);
+    // At numbers that U has: only what happens inside the ops is compared.
+    for (const Var<double>& x : s.inputs)
+        for (std::size_t j = 0; j < x.size(); ++j) s.program.values(x.line())[j] = static_cast<double>(static_cast<U>(x.data()[j]));
+    s.program.run();
+    const std::vector<double> mine = answers(s, s.program, w);
+    s.restore();
+    constexpr double epsilon = std::max<double>(std::numeric_limits<U>::epsilon(), std::numeric_limits<double>::epsilon());
+    bool possible = true;
+    const std::vector<double> moves = movement(s, answers(s, s.program, w), w, epsilon, possible);
+    if (!possible) return;
+    const std::string broken = disagreement(s, mine, answers(s, program, w), moves, epsilon);
+    if (!broken.empty()) s.break_contract(fmt::format("the {} kernels give another answer: {}", name(dtype_of<U>), broken));
+}
+
+void compare_isas(Subject& s, const std::vector<Array<double>>& w) {
+    const Isa before = isa();
+    if (!set_isa(Isa::base)) return;
+    s.restore();
+    const std::vector<double> base = answers(s, s.program, w);
+    if (set_isa(Isa::avx2)) {
+        s.restore();
+        const std::vector<double> avx2 = answers(s, s.program, w);
+        bool possible = true;
+        const std::vector<double> moves = movement(s, avx2, w, std::numeric_limits<double>::epsilon(), possible);
+        const std::string broken = possible ? disagreement(s, avx2, base, moves, std::numeric_limits<double>::epsilon()) : std::string();
+        if (!broken.empty()) s.break_contract("the kernels of the base instruction set give another answer than those of AVX2: " + broken);
+    }
+    set_isa(before);
+    s.restore();
+}
+
+} // namespace
+
+void check_contract(Subject& s) {
+    s.restore();
+    check_values(s, "a second run");
+    check_sweeps(s);
+    if (!s.contract_broken) check_values(s, "a backward");
+    check_assignment(s);
+    Generator rng = s.stream(7);
+    std::vector<Array<double>> w;
+    for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
+    compare_scalar<long double>(s, w);
+    compare_scalar<float>(s, w);
+    if (s.options.both_isas) compare_isas(s, w);
+}
+
+} // namespace chalkgrad::detail

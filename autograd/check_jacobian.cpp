@@ -1,0 +1,220 @@
+// The Jacobian as the backward, dual numbers and differences see it. Columns whose outputs do not overlap share a run.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chalkgrad/autograd/check_subject.hpp>
+
+namespace chalkgrad::detail {
+namespace {
+
+constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+
+/// Columns of one input that no output sees two of.
+struct Group {
+    std::vector<std::size_t> columns;
+    std::vector<std::size_t> owner; ///< by row of all outputs: its column, or nobody
+};
+
+/// How fast a column moves in a shared run. Were it the same for all, slopes could cancel: those of a softmax add up to 0. Twenty
+/// bits, so that no digit is lost when a step is added to an input.
+double weight_of(std::size_t column) { return 1 + static_cast<double>((column + 1) * 0x9E3779B97F4A7C15u >> 44) * 0x1p-20; }
+
+/// First fit by the zeros of the backward's Jacobian. Those may be wrong, so what a shared run gives is believed only where it
+/// agrees with them.
+std::vector<Group> groups_of(Subject& s, std::size_t x) {
+    std::vector<Group> groups;
+    std::vector<std::size_t> reached;
+    for (std::size_t j = 0; j < s.inputs[x].size(); ++j) {
+        reached.clear();
+        std::size_t row = 0;
+        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+            const Block& b = s.block(y, x);
+            for (std::size_t i = 0; i < b.rows; ++i, ++row)
+                if (b.analytic[i * b.columns + j] != 0) reached.push_back(row);
+        }
+        const auto free = [&](const Group& g) {
+            return std::all_of(reached.begin(), reached.end(), [&](std::size_t r) { return g.owner[r] == nobody; });
+        };
+        auto group = std::find_if(groups.begin(), groups.end(), free);
+        if (group == groups.end()) group = groups.insert(group, Group{{}, std::vector<std::size_t>(s.rows, nobody)});
+        group->columns.push_back(j);
+        for (const std::size_t r : reached) group->owner[r] = j;
+    }
+    return groups;
+}
+
+/// The size of the largest element, to judge others by.
+double scale_of(const std::vector<double>& numbers) {
+    double scale = 0;
+    for (const double v : numbers)
+        if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
+    return scale;
+}
+
+/// Calls f(block, row in the block, row of all outputs) for every output element.
+template <class F>
+void each_row(Subject& s, std::size_t x, F f) {
+    std::size_t row = 0;
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        Block& b = s.block(y, x);
+        for (std::size_t i = 0; i < b.rows; ++i, ++row) f(b, i, row);
+    }
+}
+
+/// Whether a shared run, with these slopes by row, says what the backward says: then each slope belongs to the row's owner.
+bool believable(Subject& s, std::size_t x, const Group& group, const std::vector<double>& slopes, const std::vector<double>& slack) {
+    bool agree = true;
+    std::vector<double> scale;
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) scale.push_back(scale_of(s.block(y, x).analytic));
+    each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
+        const std::size_t j = group.owner[row];
+        const double analytic = j == nobody ? 0 : weight_of(j) * b.at(b.analytic, i)[j];
+        if (!(std::abs(slopes[row] - analytic) <= 0.1 * s.options.tolerance * scale[b.output] + slack[row])) agree = false;
+    });
+    return agree;
+}
+
+// At a kink the value must lie between the slopes on both sides.
+void note_kink(Subject& s, const Block& b, std::size_t i, std::size_t j, const Column& column, std::size_t row) {
+    const Slopes &left = column.both_sides->first, &right = column.both_sides->second;
+    const Var<double>&x = s.inputs[b.input], &y = s.outputs[b.output];
+    const double l = left.slope[row], r = right.slope[row], a = b.analytic[i * b.columns + j];
+    const double slack = s.options.tolerance * std::max(std::abs(l), std::abs(r)) + 10 * (left.error[row] + right.error[row]);
+    if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return; // smooth along this output
+    const bool between = a >= std::min(l, r) - slack && a <= std::max(l, r) + slack;
+    s.report.kinks.push_back({describe(x), multi_index(j, x.shape()), multi_index(i, y.shape()), l, r, a, (a - l) / (r - l), column.declared});
+    if (between) return;
+    ++s.report.failed;
+    s.say(fmt::format("on a kink of {}[{}] the backward gives {:.6g}, outside the slopes {:.6g} (left) and {:.6g} (right)", describe(x),
+                      fmt::join(multi_index(j, x.shape()), ", "), a, l, r));
+}
+
+void put_single(Subject& s, std::size_t x, std::size_t j, const Column& column) {
+    each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
+        b.at(b.numeric, i)[j] = column.slope[row];
+        b.at(b.error, i)[j] = column.error[row];
+        if (!column.both_sides) return;
+        b.on_kink[j] = 1;
+        note_kink(s, b, i, j, column, row);
+    });
+}
+
+template <class U>
+void fill_differences_in(Subject& s) {
+    Replay<U> program(s.outputs);
+    Differences<U> differences(program, s.output_lines);
+    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+        const std::size_t line = s.inputs[x].line();
+        const std::vector<double> scales = lengths(s.inputs[x]);
+        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+            double largest = 0;
+            for (std::size_t i = 0; i < s.outputs[y].size(); ++i)
+                if (std::isfinite(s.outputs[y].data()[i])) largest = std::max(largest, std::abs(s.outputs[y].data()[i]));
+            s.block(y, x).rounding = 4 * std::numeric_limits<double>::epsilon() * largest / *std::min_element(scales.begin(), scales.end());
+        }
+        const auto along = [&](const std::vector<std::size_t>& columns) {
+            std::vector<Move> direction;
+            for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
+            return differences.along(direction, s.dependents[x], scales);
+        };
+        for (const Group& group : groups_of(s, x)) {
+            const Column column = along(group.columns);
+            if (group.columns.size() == 1) {
+                put_single(s, x, group.columns[0], column);
+            } else if (!column.both_sides && believable(s, x, group, column.slope, column.error)) {
+                each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
+                    for (const std::size_t j : group.columns) b.at(b.error, i)[j] = column.error[row];
+                    if (const std::size_t j = group.owner[row]; j != nobody) b.at(b.numeric, i)[j] = column.slope[row] / weight_of(j);
+                });
+            } else {
+                for (const std::size_t j : group.columns) put_single(s, x, j, along({j}));
+            }
+        }
+    }
+}
+
+} // namespace
+
+// One sweep for each output element.
+void fill_backward(Subject& s, std::vector<double> Block::*matrix) {
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        std::vector<double> cotangent(s.outputs[y].size(), 0);
+        for (std::size_t i = 0; i < cotangent.size(); ++i) {
+            cotangent[i] = 1;
+            s.program.backward(s.output_lines[y], cotangent.data());
+            cotangent[i] = 0;
+            for (std::size_t x = 0; x < s.inputs.size(); ++x)
+                if (const double* g = s.program.gradient(s.inputs[x].line()))
+                    std::copy_n(g, s.inputs[x].size(), s.block(y, x).at(s.block(y, x).*matrix, i));
+        }
+    }
+}
+
+// Exact columns: one forward in dual numbers for each group of input elements.
+void fill_dual(Subject& s) {
+    Replay<Dual<double>> program(s.outputs);
+    std::vector<double> slopes(s.rows), exactly(s.rows, 0);
+    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+        const std::size_t line = s.inputs[x].line();
+        const auto run = [&](const std::vector<std::size_t>& columns) {
+            for (const std::size_t j : columns) program.values(line)[j].d = columns.size() == 1 ? 1 : weight_of(j);
+            program.run(s.dependents[x]);
+            for (const std::size_t j : columns) program.values(line)[j].d = 0;
+            each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) { slopes[row] = program.values(s.output_lines[b.output])[i].d; });
+        };
+        for (const Group& group : groups_of(s, x)) {
+            run(group.columns);
+            if (group.columns.size() == 1 || believable(s, x, group, slopes, exactly)) {
+                const bool alone = group.columns.size() == 1;
+                each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
+                    const std::size_t j = alone ? group.columns[0] : group.owner[row];
+                    if (j != nobody) b.at(b.dual, i)[j] = alone ? slopes[row] : slopes[row] / weight_of(j);
+                });
+                continue;
+            }
+            for (const std::size_t j : group.columns) {
+                run({j});
+                each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) { b.at(b.dual, i)[j] = slopes[row]; });
+            }
+        }
+        program.run(s.dependents[x]);
+    }
+}
+
+void fill_differences(Subject& s) {
+    if (s.has_dual && !s.options.quick)
+        fill_differences_in<long double>(s);
+    else
+        fill_differences_in<double>(s);
+}
+
+// A slope that rounding of the inputs changes as much as the disagreement is not known better than that.
+void measure_rounding(Subject& s) {
+    const auto suspicious = [&] {
+        for (const Block& b : s.blocks) {
+            const double scale = scale_of(b.numeric);
+            for (std::size_t k = 0; k < b.numeric.size(); ++k)
+                if (!b.on_kink[k % b.columns] && std::abs(b.analytic[k] - b.numeric[k]) > s.options.tolerance * scale + b.slack(k)) return true;
+        }
+        return false;
+    };
+    if (!suspicious()) return;
+    std::vector<std::vector<double>> most(s.blocks.size());
+    for (std::size_t k = 0; k < s.blocks.size(); ++k) {
+        s.blocks[k].wobble.assign(s.blocks[k].analytic.size(), 0);
+        most[k] = s.blocks[k].wobble;
+    }
+    for (std::uint64_t which = 0; which < 3; ++which)
+        s.beside(which, a_few_units, [&] {
+            fill_backward(s, &Block::wobble);
+            for (std::size_t k = 0; k < s.blocks.size(); ++k)
+                for (std::size_t i = 0; i < most[k].size(); ++i)
+                    most[k][i] = std::max(most[k][i], std::abs(s.blocks[k].wobble[i] - s.blocks[k].analytic[i]));
+        });
+    for (std::size_t k = 0; k < s.blocks.size(); ++k) s.blocks[k].wobble = std::move(most[k]);
+}
+
+} // namespace chalkgrad::detail

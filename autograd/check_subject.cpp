@@ -1,0 +1,51 @@
+// The program under check: its lines, its blocks, and names for what a report says.
+#include <chalkgrad/autograd/check_subject.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace chalkgrad::detail {
+
+Subject::Subject(const std::vector<Var<double>>& outputs_, const std::vector<Var<double>>& inputs_, const GradcheckOptions& options_)
+    : outputs(outputs_), inputs(inputs_), options(options_), program(outputs_) {
+    for (const Var<double>& y : outputs) {
+        output_lines.push_back(y.line());
+        rows += y.size();
+    }
+    const TapeState& tape = *outputs.front().state();
+    for (const Var<double>& x : inputs) {
+        dependents.push_back(program.dependents(x.line()));
+        for (const std::uint32_t line : dependents.back())
+            if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
+    }
+    std::sort(kinked_lines.begin(), kinked_lines.end());
+    kinked_lines.erase(std::unique(kinked_lines.begin(), kinked_lines.end()), kinked_lines.end());
+}
+
+void Subject::allocate_blocks() {
+    for (std::size_t y = 0; y < outputs.size(); ++y)
+        for (std::size_t x = 0; x < inputs.size(); ++x) {
+            const std::size_t r = outputs[y].size(), c = inputs[x].size();
+            const std::vector<double> zeros(r * c, 0);
+            blocks.push_back({y, x, r, c, zeros, zeros, zeros, has_dual ? zeros : std::vector<double>(), {}, {}, 0, std::vector<char>(c, 0)});
+        }
+}
+
+void Subject::restore() {
+    for (const Var<double>& x : inputs) std::copy_n(x.data(), x.size(), program.values(x.line()));
+    program.run();
+}
+
+std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape) {
+    std::vector<std::size_t> index(shape.rank());
+    for (std::size_t k = shape.rank(); k-- > 0; flat /= shape[k]) index[k] = flat % shape[k];
+    return index;
+}
+
+std::string describe(const Var<double>& x) {
+    const std::string name = x.name();
+    return name.empty() ? fmt::format("line {}", x.line()) : name;
+}
+
+} // namespace chalkgrad::detail

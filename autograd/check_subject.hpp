@@ -1,0 +1,103 @@
+// The inside of gradcheck: the program under check, its Jacobian as each oracle sees it, and the steps of a check. Users see
+// gradcheck.hpp.
+#pragma once
+
+#include <limits>
+
+#include <chalkgrad/autograd/difference.hpp>
+#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/random.hpp>
+
+namespace chalkgrad::detail {
+
+/// The numbers of one (output, input) pair: rows are output elements, columns input elements.
+struct Block {
+    std::size_t output, input; ///< positions in the caller's lists
+    std::size_t rows, columns;
+    std::vector<double> analytic, numeric, error, dual;
+    std::vector<double> nearby; ///< working memory: the backward beside the point
+    std::vector<double> wobble; ///< how much rounding its inputs changes the backward's; empty: not measured
+    double rounding = 0;        ///< of a slope in double: units in the last place of max|y| / smallest length
+    std::vector<char> on_kink;  ///< by column
+    double* at(std::vector<double>& matrix, std::size_t row) { return matrix.data() + row * columns; }
+    const double* at(const std::vector<double>& matrix, std::size_t row) const { return matrix.data() + row * columns; }
+    /// What an element may be off for reasons of rounding, the differences' and the backward's own.
+    double slack(std::size_t k) const { return 10 * error[k] + rounding + (wobble.empty() ? 0 : 30 * wobble[k]); }
+};
+
+/// What a check works on, and what it has found so far.
+struct Subject {
+    Subject(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options);
+
+    const std::vector<Var<double>>&outputs, &inputs;
+    const GradcheckOptions& options;
+    Replay<double> program;
+    std::vector<std::size_t> output_lines;
+    std::vector<std::vector<std::uint32_t>> dependents; ///< of each input
+    std::vector<std::uint32_t> kinked_lines;            ///< ops with kinks between the inputs and the outputs
+    std::size_t rows = 0;                               ///< elements of all outputs
+    std::vector<Block> blocks;
+    GradcheckReport report;
+    bool has_dual = true;         ///< dual numbers and long double can run the program
+    bool contract_broken = false; ///< the backward is not what the tape relies on
+    bool drowned = false;         ///< the transpose identity is lost in rounding errors
+
+    Block& block(std::size_t output, std::size_t input) { return blocks[output * inputs.size() + input]; }
+    void allocate_blocks();
+    void say(const std::string& sentence) { report.why += (report.why.empty() ? "" : "; ") + sentence; }
+    /// Says what breaks the contract; the verdict will be fail.
+    void break_contract(const std::string& sentence) {
+        contract_broken = true;
+        say(sentence);
+    }
+    /// Random numbers of one purpose: no seed that a caller would use, or v could be x itself, the one direction in which the
+    /// derivative of a norm is 0.
+    Generator stream(std::uint64_t purpose, std::uint64_t which = 0) const {
+        return Generator(Seed{0x6772616463686bu + purpose, options.seed, which});
+    }
+    /// Puts the inputs back to the recorded point.
+    void restore();
+
+    /// Changes every input by up to `units` of `epsilon` relative to itself, runs f, and changes them back. False, without f,
+    /// where that leads across a kink.
+    template <class F>
+    bool beside(std::uint64_t which, double change, F f) {
+        const std::uint64_t here = program.sides(kinked_lines).fingerprint();
+        Generator rng = stream(2, which);
+        for (const Var<double>& x : inputs)
+            for (std::size_t j = 0; j < x.size(); ++j) program.values(x.line())[j] = x.data()[j] * (1 + rng.uniform(-change, change));
+        program.run();
+        const bool same = program.sides(kinked_lines).fingerprint() == here;
+        if (same) f();
+        restore();
+        return same;
+    }
+};
+
+/// The change of an input that rounding makes, for Subject::beside.
+inline constexpr double a_few_units = 4 * std::numeric_limits<double>::epsilon();
+
+std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape);
+/// The name, or "line 7".
+std::string describe(const Var<double>& x);
+
+// ---- the steps; each fills in a part of the subject
+
+void fill_backward(Subject& subject, std::vector<double> Block::*matrix);
+void fill_dual(Subject& subject);
+void fill_differences(Subject& subject);
+/// Measures Block::wobble, if an element may turn out wrong.
+void measure_rounding(Subject& subject);
+/// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩ for random v and w, exact at kinks too, since both sides take the same branch.
+void check_transpose(Subject& subject);
+void check_identities(Subject& subject);
+void check_contract(Subject& subject);
+void check_second_order(Subject& subject);
+/// A few random directions instead of a Jacobian; true where all agree.
+bool agrees_along_directions(Subject& subject);
+/// The verdict from all that was found.
+void judge(Subject& subject);
+/// Inputs that cannot show a fault: nothing wrong was seen, and nothing could have been. Proposes a better point.
+void look_for_blind_spots(Subject& subject);
+
+} // namespace chalkgrad::detail
