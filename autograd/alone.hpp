@@ -39,8 +39,8 @@ public:
         std::vector<T> gradient(values_[k].size(), before);
         std::vector<Out<T>> outs(values_.size());
         outs[k] = {gradient.data(), shapes_[k]};
-        record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape}, saved_.data(),
-                        {outs.data(), outs.size()});
+        record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape},
+                        saved_.data(), {outs.data(), outs.size()});
         return gradient;
     }
 
@@ -52,4 +52,4 @@ private:
     std::vector<T> y_, saved_;
 };
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail

@@ -18,15 +18,16 @@ BlindSpots blind_spots_of_values(Subject& s) {
     for (const Var<double>& x : s.inputs) {
         const double* numbers = s.program.values(x.line());
         if (x.size() > 1 && std::all_of(numbers, numbers + x.size(), [](double v) { return v == 1; }))
-            found.push_back(fmt::format("every number of {} is 1: a factor used twice, or not at all, would not show", describe(x)));
+            found.push_back(fmt::format("every number of {} is 1: a factor used twice, or not at all, would not show",
+                                        describe(x)));
     }
     const TapeState& tape = *s.outputs.front().state();
     for (const std::uint32_t line : s.kinked_lines) {
         const Sides sides = s.program.sides({line});
         for (const Sides::Branch& branch : sides.branches())
             if ((branch.below == 0) != (branch.above == 0))
-                found.push_back(fmt::format("{}: no number lies {} {:.6g}, so the slope there was not seen", tape.label(line),
-                                            branch.below == 0 ? "below" : "above", branch.kink));
+                found.push_back(fmt::format("{}: no number lies {} {:.6g}, so the slope there was not seen",
+                                            tape.label(line), branch.below == 0 ? "below" : "above", branch.kink));
     }
     return found;
 }
@@ -37,7 +38,8 @@ bool is_idle(Subject& s, std::size_t x) {
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Block& b = s.block(y, x);
         for (std::size_t k = 0; k < b.rows * b.columns; ++k)
-            if (b.on_kink[k % b.columns] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12) return false;
+            if (b.on_kink[k % b.columns] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12)
+                return false;
     }
     return s.inputs[x].size() > 0;
 }
@@ -72,27 +74,31 @@ void propose(Subject& s) {
             std::vector<Array<double>> point;
             for (const Var<double>& x : s.inputs) {
                 point.push_back(rng.normal(0, scale, x.shape()));
+                if (which == 2)  // for roots and logarithms
+                    for (double& v : point.back()) v = std::abs(v);
                 std::copy(point.back().begin(), point.back().end(), s.program.values(x.line()));
             }
             try {
                 s.program.run();
                 if (!all_finite(s) || !blind_spots_of_values(s).empty() || has_idle_input(s)) continue;
             } catch (const std::exception&) {
-                continue; // the op refuses such numbers
+                continue;  // the op refuses such numbers
             }
             s.report.proposal = std::move(point);
             std::string first;
             for (std::size_t x = 0; x < s.inputs.size(); ++x)
                 if (s.report.proposal[x].size() > 0)
-                    first += fmt::format("{}{} begins with {:.3g}", first.empty() ? "" : ", ", describe(s.inputs[x]), s.report.proposal[x].data()[0]);
-            s.say(fmt::format("a point that would show it: normal numbers of size {:g} (report.proposal; {})", scale, first));
+                    first += fmt::format("{}{} begins with {:.3g}", first.empty() ? "" : ", ", describe(s.inputs[x]),
+                                         s.report.proposal[x].data()[0]);
+            s.say(fmt::format("a point that would show it: random numbers of size {:g} (report.proposal; {})", scale,
+                              first));
             s.restore();
             return;
         }
     s.restore();
 }
 
-} // namespace
+}  // namespace
 
 void look_for_blind_spots(Subject& s) {
     if (s.report.verdict == Verdict::fail) return;
@@ -101,11 +107,13 @@ void look_for_blind_spots(Subject& s) {
         found = blind_spots_of_values(s);
         for (std::size_t x = 0; x < s.inputs.size(); ++x)
             if (is_idle(s, x))
-                found.push_back(fmt::format("no output depends on {} at this point: any backward that gives zero would pass", describe(s.inputs[x])));
+                found.push_back(
+                    fmt::format("no output depends on {} at this point: any backward that gives zero would pass",
+                                describe(s.inputs[x])));
         for (const std::string& sentence : found) s.say(sentence);
         if (!found.empty()) s.report.verdict = Verdict::inconclusive;
     }
     if (s.report.verdict == Verdict::inconclusive) propose(s);
 }
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail

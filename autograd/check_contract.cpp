@@ -1,4 +1,5 @@
-// What the tape relies on: an op is a function, its backward is linear, both only assign, and every kernel gives the same answer.
+// What the tape relies on: an op is a function, its backward is linear, both only assign, and every kernel gives the
+// same answer.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,7 +10,8 @@
 #include <chalkgrad/autograd/check_subject.hpp>
 #include <chalkgrad/autograd/isa.hpp>
 
-namespace chalkgrad::detail {
+namespace chalkgrad {
+namespace detail {
 namespace {
 
 bool same_bits(const double* a, const double* b, std::size_t n) { return std::memcmp(a, b, n * sizeof(double)) == 0; }
@@ -22,9 +24,12 @@ void check_values(Subject& s, const char* when) {
         const Record& record = tape[i];
         if (same_bits(static_cast<const double*>(record.value), s.program.values(i), record.shape->size())) continue;
         if (record.op == nullptr)
-            s.break_contract(fmt::format("{} changed in {}; an op must leave its inputs as they are", tape.label(i), when));
+            s.break_contract(
+                fmt::format("{} changed in {}; an op must leave its inputs as they are", tape.label(i), when));
         else
-            s.break_contract(fmt::format("{} holds other numbers after {}: it is not deterministic, or its memory was written to", tape.label(i), when));
+            s.break_contract(
+                fmt::format("{} holds other numbers after {}: it is not deterministic, or its memory was written to",
+                            tape.label(i), when));
         return;
     }
 }
@@ -43,16 +48,17 @@ void check_sweeps(Subject& s) {
             return all;
         };
         const auto once = gradients(1), again = gradients(1), twice = gradients(2), none = gradients(0);
-        constexpr double subnormal = std::numeric_limits<double>::min(); // below it digits are lost
+        constexpr double subnormal = std::numeric_limits<double>::min();  // below it digits are lost
         double largest = 0;
         for (const double g : once)
             if (std::isfinite(g)) largest = std::max(largest, std::abs(g));
         for (std::size_t k = 0; k < once.size(); ++k) {
             if (!std::isfinite(once[k])) continue;
-            const char* broken = once[k] != again[k]                                              ? "gives another gradient when it runs again"
-                                 : none[k] != 0                                                   ? "gives a gradient for a cotangent of zero"
-                                 : std::abs(twice[k] - 2 * once[k]) > 1e-12 * largest + subnormal ? "is not linear in the cotangent"
-                                                                                                  : nullptr;
+            const char* broken = once[k] != again[k] ? "gives another gradient when it runs again"
+                                 : none[k] != 0      ? "gives a gradient for a cotangent of zero"
+                                 : std::abs(twice[k] - 2 * once[k]) > 1e-12 * largest + subnormal
+                                     ? "is not linear in the cotangent"
+                                     : nullptr;
             if (broken == nullptr) continue;
             s.break_contract(fmt::format("the backward of {} {}", describe(s.outputs[y]), broken));
             break;
@@ -60,7 +66,8 @@ void check_sweeps(Subject& s) {
     }
 }
 
-/// Forward and vjp fill all they are handed and never add: the tape's memory is not cleared, and adding up is its own work.
+/// Forward and vjp fill all they are handed and never add: the tape's memory is not cleared, and adding up is its own
+/// work.
 void check_assignment(Subject& s) {
     const TapeState& tape = *s.outputs.front().state();
     std::vector<std::uint32_t> lines;
@@ -74,7 +81,9 @@ void check_assignment(Subject& s) {
         Alone<double> op(tape, record);
         const std::vector<double> clean = op.forward();
         if (const auto& y = op.forward(stale); !same_bits(clean.data(), y.data(), y.size()))
-            s.break_contract(fmt::format("{} does not fill its output, or adds to what was there; a forward must assign every element", tape.label(line)));
+            s.break_contract(fmt::format(
+                "{} does not fill its output, or adds to what was there; a forward must assign every element",
+                tape.label(line)));
         Generator rng = s.stream(6, line);
         const Array<double> w = rng.standard_normal(*record.shape);
         const std::vector<double> gy(w.begin(), w.end());
@@ -83,9 +92,11 @@ void check_assignment(Subject& s) {
             if (in[k] == absent || !tape[in[k]].has(Record::needs_grad)) continue;
             const std::vector<double> fresh = op.vjp(k, gy), over = op.vjp(k, gy, stale);
             if (same_bits(fresh.data(), over.data(), fresh.size())) continue;
-            s.break_contract(fmt::format("{} does not fill the gradient of its input '{}', or adds to what was there; a vjp must assign every element "
-                                         "(the tape adds up)",
-                                         tape.label(line), record.op->input_name(k)));
+            s.break_contract(
+                fmt::format("{} does not fill the gradient of its input '{}', or adds to what was there; a vjp must "
+                            "assign every element "
+                            "(the tape adds up)",
+                            tape.label(line), record.op->input_name(k)));
         }
     }
 }
@@ -97,7 +108,8 @@ template <class U>
 std::vector<double> answers(Subject& s, Replay<U>& program, const std::vector<Array<double>>& w) {
     std::vector<double> all;
     for (const std::size_t line : s.output_lines)
-        std::transform(program.values(line), program.values(line) + program.size(line), std::back_inserter(all), [](U v) { return static_cast<double>(v); });
+        std::transform(program.values(line), program.values(line) + program.size(line), std::back_inserter(all),
+                       [](U v) { return static_cast<double>(v); });
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const std::vector<U> cotangent(w[y].begin(), w[y].end());
         program.backward(s.output_lines[y], cotangent.data());
@@ -109,39 +121,44 @@ std::vector<double> answers(Subject& s, Replay<U>& program, const std::vector<Ar
     return all;
 }
 
-/// Lengths of the arrays that answers() joins.
-std::vector<std::size_t> parts(const Subject& s) {
-    std::vector<std::size_t> sizes;
-    for (const Var<double>& y : s.outputs) sizes.push_back(y.size());
+/// One of the arrays that answers() joins, and what rounding inside the ops may change there.
+struct Part {
+    std::string name;
+    std::size_t size;
+    double loss;
+};
+std::vector<Part> parts(const Subject& s, double epsilon) {
+    std::vector<Part> all;
+    for (const Var<double>& y : s.outputs) all.push_back({"output " + describe(y), y.size(), 0});
     for (std::size_t y = 0; y < s.outputs.size(); ++y)
-        for (const Var<double>& x : s.inputs) sizes.push_back(x.size());
-    return sizes;
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            all.push_back({"the gradient of " + describe(s.inputs[x]), s.inputs[x].size(), s.loss(y, x, epsilon)});
+    return all;
 }
 
-/// Compares two answers, part by part; `allowed` is what rounding of the inputs changes. The first difference in words, or nothing.
-std::string disagreement(const Subject& s, const std::vector<double>& mine, const std::vector<double>& theirs, const std::vector<double>& allowed,
-                         double epsilon) {
-    std::size_t at = 0, part = 0;
-    for (const std::size_t n : parts(s)) {
+/// Compares two answers, part by part; `allowed` is what rounding of the inputs changes. The first difference in words,
+/// or nothing.
+std::string disagreement(const Subject& s, const std::vector<double>& mine, const std::vector<double>& theirs,
+                         const std::vector<double>& allowed, double epsilon) {
+    std::size_t at = 0;
+    for (const Part& part : parts(s, epsilon)) {
         double scale = 0, slack = 0;
-        for (std::size_t i = at; i < at + n; ++i) {
+        for (std::size_t i = at; i < at + part.size; ++i) {
             if (std::isfinite(mine[i])) scale = std::max(scale, std::abs(mine[i]));
             if (std::isfinite(allowed[i])) slack = std::max(slack, allowed[i]);
         }
-        for (std::size_t i = at; i < at + n; ++i)
-            if (std::isfinite(mine[i]) && std::isfinite(theirs[i]) && std::abs(mine[i] - theirs[i]) > 1000 * epsilon * scale + 100 * slack)
-                return fmt::format("{} is {:.9g} there, {:.9g} in double",
-                                   part < s.outputs.size() ? "output " + describe(s.outputs[part])
-                                                           : "the gradient of " + describe(s.inputs[(part - s.outputs.size()) % s.inputs.size()]),
-                                   theirs[i], mine[i]);
-        at += n;
-        ++part;
+        for (std::size_t i = at; i < at + part.size; ++i)
+            if (std::isfinite(mine[i]) && std::isfinite(theirs[i]) &&
+                std::abs(mine[i] - theirs[i]) > 1000 * epsilon * scale + 100 * slack + part.loss)
+                return fmt::format("{} is {:.9g} there, {:.9g} here", part.name, theirs[i], mine[i]);
+        at += part.size;
     }
     return {};
 }
 
 /// How far answers move when inputs change by a few units of epsilon; `possible` turns false where that crosses a kink.
-std::vector<double> movement(Subject& s, const std::vector<double>& here, const std::vector<Array<double>>& w, double epsilon, bool& possible) {
+std::vector<double> movement(Subject& s, const std::vector<double>& here, const std::vector<Array<double>>& w,
+                             double epsilon, bool& possible) {
     std::vector<double> most(here.size(), 0);
     for (std::uint64_t which = 3; which < 6 && possible; ++which)
         possible = s.beside(which, 4 * epsilon, [&] {
@@ -158,36 +175,29 @@ void compare_scalar(Subject& s, const std::vector<Array<double>>& w) {
     Replay<U> program(s.outputs);
     // At numbers that U has: only what happens inside the ops is compared.
     for (const Var<double>& x : s.inputs)
-        for (std::size_t j = 0; j < x.size(); ++j) s.program.values(x.line())[j] = static_cast<double>(static_cast<U>(x.data()[j]));
+        for (std::size_t j = 0; j < x.size(); ++j)
+            s.program.values(x.line())[j] = static_cast<double>(static_cast<U>(x.data()[j]));
     s.program.run();
     const std::vector<double> mine = answers(s, s.program, w);
     s.restore();
-    constexpr double epsilon = std::max<double>(std::numeric_limits<U>::epsilon(), std::numeric_limits<double>::epsilon());
+    constexpr double epsilon =
+        std::max<double>(std::numeric_limits<U>::epsilon(), std::numeric_limits<double>::epsilon());
     bool possible = true;
     const std::vector<double> moves = movement(s, answers(s, s.program, w), w, epsilon, possible);
     if (!possible) return;
     const std::string broken = disagreement(s, mine, answers(s, program, w), moves, epsilon);
-    if (!broken.empty()) s.break_contract(fmt::format("the {} kernels give another answer: {}", name(dtype_of<U>), broken));
+    if (!broken.empty())
+        s.break_contract(fmt::format("the {} kernels give another answer: {}", name(dtype_of<U>), broken));
 }
 
-void compare_isas(Subject& s, const std::vector<Array<double>>& w) {
-    const Isa before = isa();
-    if (!set_isa(Isa::base)) return;
-    s.restore();
-    const std::vector<double> base = answers(s, s.program, w);
-    if (set_isa(Isa::avx2)) {
-        s.restore();
-        const std::vector<double> avx2 = answers(s, s.program, w);
-        bool possible = true;
-        const std::vector<double> moves = movement(s, avx2, w, std::numeric_limits<double>::epsilon(), possible);
-        const std::string broken = possible ? disagreement(s, avx2, base, moves, std::numeric_limits<double>::epsilon()) : std::string();
-        if (!broken.empty()) s.break_contract("the kernels of the base instruction set give another answer than those of AVX2: " + broken);
-    }
-    set_isa(before);
-    s.restore();
+std::vector<Array<double>> draw_cotangents(const Subject& s) {
+    Generator rng = s.stream(7);
+    std::vector<Array<double>> w;
+    for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
+    return w;
 }
 
-} // namespace
+}  // namespace
 
 void check_contract(Subject& s) {
     s.restore();
@@ -195,12 +205,40 @@ void check_contract(Subject& s) {
     check_sweeps(s);
     if (!s.contract_broken) check_values(s, "a backward");
     check_assignment(s);
-    Generator rng = s.stream(7);
-    std::vector<Array<double>> w;
-    for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
+    const std::vector<Array<double>> w = draw_cotangents(s);
     compare_scalar<long double>(s, w);
     compare_scalar<float>(s, w);
-    if (s.options.both_isas) compare_isas(s, w);
+    if (!s.options.both_isas) return;
+    const std::string broken = compare_instruction_sets(s.outputs, s.inputs, s.options.seed);
+    if (!broken.empty()) s.break_contract(broken);
 }
 
-} // namespace chalkgrad::detail
+}  // namespace detail
+
+std::string compare_instruction_sets(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
+                                     std::uint64_t seed) {
+    GradcheckOptions options;
+    options.seed = seed;
+    detail::Subject s(outputs, inputs, options);
+    const std::vector<Array<double>> w = detail::draw_cotangents(s);
+    const Isa before = isa();
+    std::vector<double> found[2];
+    bool both = true;
+    for (const Isa set : {Isa::base, Isa::avx2}) {
+        both = both && set_isa(set);
+        if (!both) break;
+        s.restore();
+        found[set == Isa::avx2] = detail::answers(s, s.program, w);
+    }
+    set_isa(before);
+    if (!both) return {};
+    s.restore();
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    bool possible = true;
+    const std::vector<double> moves = detail::movement(s, detail::answers(s, s.program, w), w, epsilon, possible);
+    const std::string broken = possible ? detail::disagreement(s, found[1], found[0], moves, epsilon) : std::string();
+    return broken.empty() ? broken
+                          : "the kernels of the base instruction set give another answer than those of AVX2: " + broken;
+}
+
+}  // namespace chalkgrad

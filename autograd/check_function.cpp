@@ -19,7 +19,8 @@ struct Recording {
     Vars inputs, outputs;
 
     Recording(const RecordedFunction& f, const Point& point) {
-        for (std::size_t i = 0; i < point.size(); ++i) inputs.push_back(tape.variable(point[i], "x" + std::to_string(i)));
+        for (std::size_t i = 0; i < point.size(); ++i)
+            inputs.push_back(tape.variable(point[i], "x" + std::to_string(i)));
         outputs = f(inputs);
     }
 };
@@ -32,7 +33,8 @@ bool same_bits(const Array<double>& a, const Array<double>& b) {
 std::string other_shape(const Vars& here, const Vars& there) {
     if (here.size() != there.size()) return fmt::format("{} outputs, then {}", here.size(), there.size());
     for (std::size_t y = 0; y < here.size(); ++y)
-        if (here[y].shape() != there[y].shape()) return fmt::format("shape {}, then {}", to_string(here[y].shape()), to_string(there[y].shape()));
+        if (here[y].shape() != there[y].shape())
+            return fmt::format("shape {}, then {}", to_string(here[y].shape()), to_string(there[y].shape()));
     return {};
 }
 
@@ -43,9 +45,10 @@ bool stops_gradients(const Vars& outputs) {
     return false;
 }
 
-/// Close by, f must do what the tape does there: else it computes something from the numbers of its inputs that is not recorded.
+/// Close by, f must do what the tape does there: else it computes something from the numbers of its inputs that is not
+/// recorded.
 std::string check_nearby(const RecordedFunction& f, const Recording& recorded, const Point& point, std::uint64_t seed) {
-    if (stops_gradients(recorded.outputs)) return {}; // those numbers are meant to stay
+    if (stops_gradients(recorded.outputs)) return {};  // those numbers are meant to stay
     Generator rng{Seed{0x6e6561726279u, seed}};
     Point close = point;
     for (Array<double>& x : close)
@@ -67,9 +70,11 @@ std::string check_nearby(const RecordedFunction& f, const Recording& recorded, c
             gap = std::max(gap, std::abs(a - b));
         }
         if (gap > 1e-12 * scale)
-            return fmt::format("close to the point f gives other numbers than what it recorded (off by {:.2g}): it computes from the numbers of its inputs "
-                               "beside the tape, or branches on them; use ops, or stop_gradient() where that is meant",
-                               gap);
+            return fmt::format(
+                "close to the point f gives other numbers than what it recorded (off by {:.2g}): it computes from the "
+                "numbers of its inputs "
+                "beside the tape, or branches on them; use ops, or stop_gradient() where that is meant",
+                gap);
     }
     return {};
 }
@@ -103,7 +108,7 @@ std::string check_accumulation(const RecordedFunction& f, Recording& recorded, s
     return {};
 }
 
-} // namespace
+}  // namespace
 
 GradcheckReport gradcheck_function(const RecordedFunction& f, const Point& point, const GradcheckOptions& options) {
     if (point.empty()) throw Error("gradcheck: no input was given; the point needs an array for every input");
@@ -140,4 +145,4 @@ GradcheckReport gradcheck_function(const RecordedFunction& f, const Point& point
     return report;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -15,33 +15,36 @@ constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 /// Columns of one input that no output sees two of.
 struct Group {
     std::vector<std::size_t> columns;
-    std::vector<std::size_t> owner; ///< by row of all outputs: its column, or nobody
+    std::vector<std::size_t> owner;  ///< by row of all outputs: its column, or nobody
 };
 
-/// How fast a column moves in a shared run. Were it the same for all, slopes could cancel: those of a softmax add up to 0. Twenty
-/// bits, so that no digit is lost when a step is added to an input.
-double weight_of(std::size_t column) { return 1 + static_cast<double>((column + 1) * 0x9E3779B97F4A7C15u >> 44) * 0x1p-20; }
+/// How fast a column moves in a shared run. Were it the same for all, slopes could cancel: those of a softmax add up to
+/// 0. Twenty bits, so that no digit is lost when a step is added to an input.
+double weight_of(std::size_t column) {
+    return 1 + static_cast<double>((column + 1) * 0x9E3779B97F4A7C15u >> 44) * 0x1p-20;
+}
 
-/// First fit by the zeros of the backward's Jacobian. Those may be wrong, so what a shared run gives is believed only where it
-/// agrees with them.
+/// First fit by the zeros of the backward's Jacobian. Those may be wrong, so what a shared run gives is believed only
+/// where it agrees with them.
 std::vector<Group> groups_of(Subject& s, std::size_t x) {
+    std::vector<std::vector<std::size_t>> reached(s.inputs[x].size()); // rows, by column
+    std::size_t row = 0;
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const Block& b = s.block(y, x);
+        for (std::size_t i = 0; i < b.rows; ++i, ++row)
+            for (std::size_t j = 0; j < b.columns; ++j)
+                if (b.at(b.analytic, i)[j] != 0) reached[j].push_back(row);
+    }
     std::vector<Group> groups;
-    std::vector<std::size_t> reached;
-    for (std::size_t j = 0; j < s.inputs[x].size(); ++j) {
-        reached.clear();
-        std::size_t row = 0;
-        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-            const Block& b = s.block(y, x);
-            for (std::size_t i = 0; i < b.rows; ++i, ++row)
-                if (b.analytic[i * b.columns + j] != 0) reached.push_back(row);
-        }
+    for (std::size_t j = 0; j < reached.size(); ++j) {
         const auto free = [&](const Group& g) {
-            return std::all_of(reached.begin(), reached.end(), [&](std::size_t r) { return g.owner[r] == nobody; });
+            return std::all_of(reached[j].begin(), reached[j].end(), [&](std::size_t r) { return g.owner[r] == nobody; });
         };
         auto group = std::find_if(groups.begin(), groups.end(), free);
-        if (group == groups.end()) group = groups.insert(group, Group{{}, std::vector<std::size_t>(s.rows, nobody)});
+        if (group == groups.end())
+            group = groups.insert(group, Group{{}, std::vector<std::size_t>(s.rows, nobody)});
         group->columns.push_back(j);
-        for (const std::size_t r : reached) group->owner[r] = j;
+        for (const std::size_t r : reached[j]) group->owner[r] = j;
     }
     return groups;
 }
@@ -64,15 +67,18 @@ void each_row(Subject& s, std::size_t x, F f) {
     }
 }
 
-/// Whether a shared run, with these slopes by row, says what the backward says: then each slope belongs to the row's owner.
-bool believable(Subject& s, std::size_t x, const Group& group, const std::vector<double>& slopes, const std::vector<double>& slack) {
+/// Whether a shared run, with these slopes by row, says what the backward says: then each slope belongs to the row's
+/// owner.
+bool believable(Subject& s, std::size_t x, const Group& group, const std::vector<double>& slopes,
+                const std::vector<double>& slack) {
     bool agree = true;
     std::vector<double> scale;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) scale.push_back(scale_of(s.block(y, x).analytic));
     each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
         const std::size_t j = group.owner[row];
         const double analytic = j == nobody ? 0 : weight_of(j) * b.at(b.analytic, i)[j];
-        if (!(std::abs(slopes[row] - analytic) <= 0.1 * s.options.tolerance * scale[b.output] + slack[row])) agree = false;
+        if (!(std::abs(slopes[row] - analytic) <= 0.1 * s.options.tolerance * scale[b.output] + slack[row]))
+            agree = false;
     });
     return agree;
 }
@@ -82,14 +88,17 @@ void note_kink(Subject& s, const Block& b, std::size_t i, std::size_t j, const C
     const Slopes &left = column.both_sides->first, &right = column.both_sides->second;
     const Var<double>&x = s.inputs[b.input], &y = s.outputs[b.output];
     const double l = left.slope[row], r = right.slope[row], a = b.analytic[i * b.columns + j];
-    const double slack = s.options.tolerance * std::max(std::abs(l), std::abs(r)) + 10 * (left.error[row] + right.error[row]);
-    if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return; // smooth along this output
+    const double slack =
+        s.options.tolerance * std::max(std::abs(l), std::abs(r)) + 10 * (left.error[row] + right.error[row]);
+    if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return;  // smooth along this output
     const bool between = a >= std::min(l, r) - slack && a <= std::max(l, r) + slack;
-    s.report.kinks.push_back({describe(x), multi_index(j, x.shape()), multi_index(i, y.shape()), l, r, a, (a - l) / (r - l), column.declared});
+    s.report.kinks.push_back({describe(x), multi_index(j, x.shape()), multi_index(i, y.shape()), l, r, a,
+                              (a - l) / (r - l), column.declared});
     if (between) return;
     ++s.report.failed;
-    s.say(fmt::format("on a kink of {}[{}] the backward gives {:.6g}, outside the slopes {:.6g} (left) and {:.6g} (right)", describe(x),
-                      fmt::join(multi_index(j, x.shape()), ", "), a, l, r));
+    s.say(fmt::format(
+        "on a kink of {}[{}] the backward gives {:.6g}, outside the slopes {:.6g} (left) and {:.6g} (right)",
+        describe(x), fmt::join(multi_index(j, x.shape()), ", "), a, l, r));
 }
 
 void put_single(Subject& s, std::size_t x, std::size_t j, const Column& column) {
@@ -108,17 +117,13 @@ void fill_differences_in(Subject& s) {
     Differences<U> differences(program, s.output_lines);
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         const std::size_t line = s.inputs[x].line();
-        const std::vector<double> scales = lengths(s.inputs[x]);
-        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-            double largest = 0;
-            for (std::size_t i = 0; i < s.outputs[y].size(); ++i)
-                if (std::isfinite(s.outputs[y].data()[i])) largest = std::max(largest, std::abs(s.outputs[y].data()[i]));
-            s.block(y, x).rounding = 4 * std::numeric_limits<double>::epsilon() * largest / *std::min_element(scales.begin(), scales.end());
-        }
+        for (std::size_t y = 0; y < s.outputs.size(); ++y)
+            s.block(y, x).rounding =
+                4 * std::numeric_limits<double>::epsilon() * Subject::size_of(s.outputs[y]) / s.shortest(x);
         const auto along = [&](const std::vector<std::size_t>& columns) {
             std::vector<Move> direction;
             for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
-            return differences.along(direction, s.dependents[x], scales);
+            return differences.along(direction, s.dependents[x], s.lengths[x]);
         };
         for (const Group& group : groups_of(s, x)) {
             const Column column = along(group.columns);
@@ -126,8 +131,10 @@ void fill_differences_in(Subject& s) {
                 put_single(s, x, group.columns[0], column);
             } else if (!column.both_sides && believable(s, x, group, column.slope, column.error)) {
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
-                    for (const std::size_t j : group.columns) b.at(b.error, i)[j] = column.error[row];
-                    if (const std::size_t j = group.owner[row]; j != nobody) b.at(b.numeric, i)[j] = column.slope[row] / weight_of(j);
+                    const std::size_t j = group.owner[row];
+                    if (j == nobody) return;
+                    b.at(b.numeric, i)[j] = column.slope[row] / weight_of(j);
+                    b.at(b.error, i)[j] = column.error[row];
                 });
             } else {
                 for (const std::size_t j : group.columns) put_single(s, x, j, along({j}));
@@ -136,21 +143,47 @@ void fill_differences_in(Subject& s) {
     }
 }
 
-} // namespace
+}  // namespace
 
-// One sweep for each output element.
-void fill_backward(Subject& s, std::vector<double> Block::*matrix) {
+namespace {
+
+/// One sweep for each output element; row(y, i, x, gradient) takes what arrives at input x.
+template <class U, class Row>
+void each_sweep(Subject& s, Replay<U>& program, Row row) {
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        std::vector<double> cotangent(s.outputs[y].size(), 0);
+        std::vector<U> cotangent(s.outputs[y].size(), U(0));
         for (std::size_t i = 0; i < cotangent.size(); ++i) {
             cotangent[i] = 1;
-            s.program.backward(s.output_lines[y], cotangent.data());
+            program.backward(s.output_lines[y], cotangent.data());
             cotangent[i] = 0;
             for (std::size_t x = 0; x < s.inputs.size(); ++x)
-                if (const double* g = s.program.gradient(s.inputs[x].line()))
-                    std::copy_n(g, s.inputs[x].size(), s.block(y, x).at(s.block(y, x).*matrix, i));
+                if (const U* g = program.gradient(s.inputs[x].line())) row(y, i, x, g);
         }
     }
+}
+
+}  // namespace
+
+void fill_backward(Subject& s, std::vector<double> Block::*matrix) {
+    each_sweep(s, s.program, [&](std::size_t y, std::size_t i, std::size_t x, const double* g) {
+        std::copy_n(g, s.inputs[x].size(), s.block(y, x).at(s.block(y, x).*matrix, i));
+    });
+}
+
+// A wrong formula is as wrong in long double; what it gets better there was rounding, as far as it is small enough to
+// be.
+void measure_inexact(Subject& s) {
+    if (!s.has_dual || !s.blocks.front().inexact.empty()) return;
+    for (Block& b : s.blocks) b.inexact.assign(b.analytic.size(), 0);
+    Replay<long double> program(s.outputs);
+    each_sweep(s, program, [&](std::size_t y, std::size_t i, std::size_t x, const long double* g) {
+        Block& b = s.block(y, x);
+        const double loss = s.loss(y, x, std::numeric_limits<double>::epsilon());
+        for (std::size_t j = 0; j < b.columns; ++j) {
+            const double gap = std::abs(b.at(b.analytic, i)[j] - static_cast<double>(g[j]));
+            if (gap <= loss) b.at(b.inexact, i)[j] = 10 * gap;
+        }
+    });
 }
 
 // Exact columns: one forward in dual numbers for each group of input elements.
@@ -163,7 +196,9 @@ void fill_dual(Subject& s) {
             for (const std::size_t j : columns) program.values(line)[j].d = columns.size() == 1 ? 1 : weight_of(j);
             program.run(s.dependents[x]);
             for (const std::size_t j : columns) program.values(line)[j].d = 0;
-            each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) { slopes[row] = program.values(s.output_lines[b.output])[i].d; });
+            each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
+                slopes[row] = program.values(s.output_lines[b.output])[i].d;
+            });
         };
         for (const Group& group : groups_of(s, x)) {
             run(group.columns);
@@ -197,11 +232,14 @@ void measure_rounding(Subject& s) {
         for (const Block& b : s.blocks) {
             const double scale = scale_of(b.numeric);
             for (std::size_t k = 0; k < b.numeric.size(); ++k)
-                if (!b.on_kink[k % b.columns] && std::abs(b.analytic[k] - b.numeric[k]) > s.options.tolerance * scale + b.slack(k)) return true;
+                if (!b.on_kink[k % b.columns] &&
+                    std::abs(b.analytic[k] - b.numeric[k]) > s.options.tolerance * scale + b.slack(k))
+                    return true;
         }
         return false;
     };
     if (!suspicious()) return;
+    measure_inexact(s);
     std::vector<std::vector<double>> most(s.blocks.size());
     for (std::size_t k = 0; k < s.blocks.size(); ++k) {
         s.blocks[k].wobble.assign(s.blocks[k].analytic.size(), 0);
@@ -217,4 +255,4 @@ void measure_rounding(Subject& s) {
     for (std::size_t k = 0; k < s.blocks.size(); ++k) s.blocks[k].wobble = std::move(most[k]);
 }
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail

@@ -7,7 +7,8 @@
 
 namespace chalkgrad::detail {
 
-Subject::Subject(const std::vector<Var<double>>& outputs_, const std::vector<Var<double>>& inputs_, const GradcheckOptions& options_)
+Subject::Subject(const std::vector<Var<double>>& outputs_, const std::vector<Var<double>>& inputs_,
+                 const GradcheckOptions& options_)
     : outputs(outputs_), inputs(inputs_), options(options_), program(outputs_) {
     for (const Var<double>& y : outputs) {
         output_lines.push_back(y.line());
@@ -16,6 +17,7 @@ Subject::Subject(const std::vector<Var<double>>& outputs_, const std::vector<Var
     const TapeState& tape = *outputs.front().state();
     for (const Var<double>& x : inputs) {
         dependents.push_back(program.dependents(x.line()));
+        lengths.push_back(detail::lengths(x));
         for (const std::uint32_t line : dependents.back())
             if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
     }
@@ -28,12 +30,53 @@ void Subject::allocate_blocks() {
         for (std::size_t x = 0; x < inputs.size(); ++x) {
             const std::size_t r = outputs[y].size(), c = inputs[x].size();
             const std::vector<double> zeros(r * c, 0);
-            blocks.push_back({y, x, r, c, zeros, zeros, zeros, has_dual ? zeros : std::vector<double>(), {}, {}, 0, std::vector<char>(c, 0)});
+            blocks.push_back({y,
+                              x,
+                              r,
+                              c,
+                              zeros,
+                              zeros,
+                              zeros,
+                              has_dual ? zeros : std::vector<double>(),
+                              {},
+                              {},
+                              {},
+                              0,
+                              std::vector<char>(c, 0)});
         }
+}
+
+double Subject::size_of(const Var<double>& v) {
+    double size = 0;
+    for (std::size_t i = 0; i < v.size(); ++i)
+        if (std::isfinite(v.data()[i])) size = std::max(size, std::abs(v.data()[i]));
+    return size;
 }
 
 void Subject::restore() {
     for (const Var<double>& x : inputs) std::copy_n(x.data(), x.size(), program.values(x.line()));
+    program.run();
+}
+
+std::vector<Array<double>> draw_directions(const Subject& s, Generator& rng) {
+    std::vector<Array<double>> directions;
+    for (const Var<double>& x : s.inputs) directions.push_back(rng.standard_normal(x.shape()));
+    return directions;
+}
+
+Array<double> draw_cotangent(const Var<double>& y, Generator& rng) {
+    Array<double> w = rng.standard_normal(y.shape());
+    for (std::size_t i = 0; i < w.size(); ++i)
+        if (!std::isfinite(y.data()[i])) w.data()[i] = 0;
+    return w;
+}
+
+void set_tangents(Subject& s, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions) {
+    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+        const std::size_t line = s.inputs[x].line();
+        for (std::size_t j = 0; j < s.inputs[x].size(); ++j)
+            program.values(line)[j] = {s.program.values(line)[j], directions[x].data()[j]};
+    }
     program.run();
 }
 
@@ -48,4 +91,4 @@ std::string describe(const Var<double>& x) {
     return name.empty() ? fmt::format("line {}", x.line()) : name;
 }
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail

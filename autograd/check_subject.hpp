@@ -1,7 +1,8 @@
-// The inside of gradcheck: the program under check, its Jacobian as each oracle sees it, and the steps of a check. Users see
-// gradcheck.hpp.
+// The inside of gradcheck: the program under check, its Jacobian as each oracle sees it, and the steps of a check.
+// Users see gradcheck.hpp.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include <chalkgrad/autograd/difference.hpp>
@@ -12,60 +13,75 @@ namespace chalkgrad::detail {
 
 /// The numbers of one (output, input) pair: rows are output elements, columns input elements.
 struct Block {
-    std::size_t output, input; ///< positions in the caller's lists
+    std::size_t output, input;  ///< positions in the caller's lists
     std::size_t rows, columns;
     std::vector<double> analytic, numeric, error, dual;
-    std::vector<double> nearby; ///< working memory: the backward beside the point
-    std::vector<double> wobble; ///< how much rounding its inputs changes the backward's; empty: not measured
-    double rounding = 0;        ///< of a slope in double: units in the last place of max|y| / smallest length
-    std::vector<char> on_kink;  ///< by column
+    std::vector<double> nearby;   ///< working memory: the backward beside the point
+    std::vector<double> wobble;   ///< how much rounding its inputs changes the backward's; empty: not measured
+    std::vector<double> inexact;  ///< what the backward loses in double beside long double, where that can be rounding;
+                                  ///< empty: not measured
+    double rounding = 0;          ///< of a slope in double: units in the last place of max|y| / smallest length
+    std::vector<char> on_kink;    ///< by column
     double* at(std::vector<double>& matrix, std::size_t row) { return matrix.data() + row * columns; }
     const double* at(const std::vector<double>& matrix, std::size_t row) const { return matrix.data() + row * columns; }
     /// What an element may be off for reasons of rounding, the differences' and the backward's own.
-    double slack(std::size_t k) const { return 10 * error[k] + rounding + (wobble.empty() ? 0 : 30 * wobble[k]); }
+    double slack(std::size_t k) const {
+        return 10 * error[k] + rounding + (wobble.empty() ? 0 : 30 * wobble[k]) + (inexact.empty() ? 0 : inexact[k]);
+    }
 };
 
 /// What a check works on, and what it has found so far.
 struct Subject {
-    Subject(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options);
+    Subject(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
+            const GradcheckOptions& options);
 
     const std::vector<Var<double>>&outputs, &inputs;
     const GradcheckOptions& options;
     Replay<double> program;
     std::vector<std::size_t> output_lines;
-    std::vector<std::vector<std::uint32_t>> dependents; ///< of each input
-    std::vector<std::uint32_t> kinked_lines;            ///< ops with kinks between the inputs and the outputs
-    std::size_t rows = 0;                               ///< elements of all outputs
+    std::vector<std::vector<std::uint32_t>> dependents;  ///< of each input
+    std::vector<std::uint32_t> kinked_lines;             ///< ops with kinks between the inputs and the outputs
+    std::vector<std::vector<double>> lengths;            ///< of each input: see difference.hpp
+    std::size_t rows = 0;                                ///< elements of all outputs
     std::vector<Block> blocks;
     GradcheckReport report;
-    bool has_dual = true;         ///< dual numbers and long double can run the program
-    bool contract_broken = false; ///< the backward is not what the tape relies on
-    bool drowned = false;         ///< the transpose identity is lost in rounding errors
+    bool has_dual = true;          ///< dual numbers and long double can run the program
+    bool contract_broken = false;  ///< the backward is not what the tape relies on
+    bool drowned = false;          ///< the transpose identity is lost in rounding errors
 
     Block& block(std::size_t output, std::size_t input) { return blocks[output * inputs.size() + input]; }
     void allocate_blocks();
+    double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
+    /// The largest finite number of a variable, without its sign.
+    static double size_of(const Var<double>& v);
+    /// How much of d y / d x may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x /
+    /// length are rounded there, so a softmax of large logits has no more digits than that leaves.
+    double loss(std::size_t y, std::size_t x, double epsilon) const {
+        return 1000 * epsilon * std::max({1.0, size_of(outputs[y]), size_of(inputs[x]) / shortest(x)}) / shortest(x);
+    }
     void say(const std::string& sentence) { report.why += (report.why.empty() ? "" : "; ") + sentence; }
     /// Says what breaks the contract; the verdict will be fail.
     void break_contract(const std::string& sentence) {
         contract_broken = true;
         say(sentence);
     }
-    /// Random numbers of one purpose: no seed that a caller would use, or v could be x itself, the one direction in which the
-    /// derivative of a norm is 0.
+    /// Random numbers of one purpose: no seed that a caller would use, or v could be x itself, the one direction in
+    /// which the derivative of a norm is 0.
     Generator stream(std::uint64_t purpose, std::uint64_t which = 0) const {
         return Generator(Seed{0x6772616463686bu + purpose, options.seed, which});
     }
     /// Puts the inputs back to the recorded point.
     void restore();
 
-    /// Changes every input by up to `units` of `epsilon` relative to itself, runs f, and changes them back. False, without f,
-    /// where that leads across a kink.
+    /// Changes every input by up to `units` of `epsilon` relative to itself, runs f, and changes them back. False,
+    /// without f, where that leads across a kink.
     template <class F>
     bool beside(std::uint64_t which, double change, F f) {
         const std::uint64_t here = program.sides(kinked_lines).fingerprint();
         Generator rng = stream(2, which);
         for (const Var<double>& x : inputs)
-            for (std::size_t j = 0; j < x.size(); ++j) program.values(x.line())[j] = x.data()[j] * (1 + rng.uniform(-change, change));
+            for (std::size_t j = 0; j < x.size(); ++j)
+                program.values(x.line())[j] = x.data()[j] * (1 + rng.uniform(-change, change));
         program.run();
         const bool same = program.sides(kinked_lines).fingerprint() == here;
         if (same) f();
@@ -81,13 +97,22 @@ std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape);
 /// The name, or "line 7".
 std::string describe(const Var<double>& x);
 
+/// A random direction for each input.
+std::vector<Array<double>> draw_directions(const Subject& subject, Generator& rng);
+/// A random cotangent, 0 where the output is not finite: masked, or overflown; judge() looks at it.
+Array<double> draw_cotangent(const Var<double>& y, Generator& rng);
+/// Runs the program at the subject's point with these tangents.
+void set_tangents(Subject& subject, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions);
+
 // ---- the steps; each fills in a part of the subject
 
 void fill_backward(Subject& subject, std::vector<double> Block::*matrix);
 void fill_dual(Subject& subject);
 void fill_differences(Subject& subject);
-/// Measures Block::wobble, if an element may turn out wrong.
+/// Measures Block::wobble and Block::inexact, if an element may turn out wrong.
 void measure_rounding(Subject& subject);
+/// Measures Block::inexact, once.
+void measure_inexact(Subject& subject);
 /// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩ for random v and w, exact at kinks too, since both sides take the same branch.
 void check_transpose(Subject& subject);
 void check_identities(Subject& subject);
@@ -100,4 +125,4 @@ void judge(Subject& subject);
 /// Inputs that cannot show a fault: nothing wrong was seen, and nothing could have been. Proposes a better point.
 void look_for_blind_spots(Subject& subject);
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail

@@ -21,6 +21,17 @@ constexpr double fine_fractions[] = {2e-6, 2e-7, 2e-8, 2e-9};
 template <>
 constexpr double fine_fractions<double>[] = {5e-5, 5e-6};
 
+/// Relative error below which a column is settled.
+template <class U>
+constexpr double settled_at = 1e-13;
+template <>
+constexpr double settled_at<double> = 1e-10;
+/// And above which a kink close by is looked for.
+template <class U>
+constexpr double suspicious_at = 1e-10;
+template <>
+constexpr double suspicious_at<double> = 1e-7;
+
 /// A power of two near fraction · length: x + h then keeps all digits of both.
 template <class U>
 U step_of(double fraction, double length) {
@@ -39,7 +50,7 @@ void keep_better(Slopes& best, std::size_t i, Estimate<U> estimate) {
     best.error[i] = static_cast<double>(estimate.error);
 }
 
-} // namespace
+}  // namespace
 
 std::vector<double> lengths(const Var<double>& x) {
     std::vector<double> result;
@@ -110,8 +121,8 @@ bool Differences<U>::central(U h, Slopes& best) {
     return true;
 }
 
-// From the point in one direction only, five values: order 4, with order 3 as the estimate. All lie on the side of the point, or,
-// where that is on a kink (`leaves_kink`), on one side of it; else false.
+// From the point in one direction only, five values: order 4, with order 3 as the estimate. All lie on the side of the
+// point, or, where that is on a kink (`leaves_kink`), on one side of it; else false.
 template <class U>
 bool Differences<U>::one_sided(U signed_h, bool leaves_kink, Slopes& best) {
     for (int k = 0; k < 4; ++k) {
@@ -141,7 +152,8 @@ bool Differences<U>::settled(const Slopes& slopes, double relative) const {
 }
 
 template <class U>
-Column Differences<U>::along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines, std::vector<double> lengths) {
+Column Differences<U>::along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines,
+                             std::vector<double> lengths) {
     direction_ = &direction;
     lines_ = &lines;
     lengths_ = std::move(lengths);
@@ -153,20 +165,20 @@ Column Differences<U>::along(const std::vector<Move>& direction, const std::vect
     at(0, here_);
 
     Column column{unknown(here_.y.size()), {}, true};
-    bool found = false; // a stencil that crosses no kink
+    bool found = false;  // a stencil that crosses no kink
     const auto try_all = [&](auto&& stencil) {
         for (const double fraction : fractions<U>)
             for (const double length : lengths_) {
                 found |= stencil(step_of<U>(fraction, length));
-                if (found && settled(column, 1e-13)) return;
+                if (found && settled(column, settled_at<U>)) return;
             }
     };
     try_all([&](U h) { return central(h, column); });
-    if (!found) // close to a kink: look away from it
+    if (!found)  // close to a kink: look away from it
         try_all([&](U h) { return one_sided(h, false, column) || one_sided(-h, false, column); });
     if (!found)
         on_kink(column);
-    else if (bent_ || !settled(column, 1e-10))
+    else if (bent_ || !settled(column, suspicious_at<U>))
         look_closer(column);
     at(0, here_);
     return column;
@@ -186,8 +198,8 @@ void Differences<U>::on_kink(Column& column) {
     column.both_sides.emplace(std::move(left), std::move(right));
 }
 
-// Central differences did not settle, or look bent: perhaps a kink that no op declares lies here or close by. Both sides are then
-// looked at alone, with smaller steps too.
+// Central differences did not settle, or look bent: perhaps a kink that no op declares lies here or close by. Both
+// sides are then looked at alone, with smaller steps too.
 template <class U>
 void Differences<U>::look_closer(Column& column) {
     const std::size_t n = here_.y.size();
@@ -220,4 +232,4 @@ void Differences<U>::look_closer(Column& column) {
 template class Differences<double>;
 template class Differences<long double>;
 
-} // namespace chalkgrad::detail
+}  // namespace chalkgrad::detail

@@ -13,12 +13,13 @@ namespace chalkgrad {
 namespace detail {
 namespace {
 
-constexpr std::size_t largest_automatic = 4'000'000, largest_full = 40'000'000; // elements of a Jacobian
+constexpr std::size_t largest_automatic = 4'000'000, largest_full = 40'000'000;  // elements of a Jacobian
 
 /// An output element of −inf with a gradient of exactly 0: a masked logarithm, which has no slope to compare.
 bool masked(const Subject& s, const Block& b, std::size_t row) {
     const double* analytic = b.at(b.analytic, row);
-    return s.outputs[b.output].data()[row] == -HUGE_VAL && std::all_of(analytic, analytic + b.columns, [](double a) { return a == 0; });
+    return s.outputs[b.output].data()[row] == -HUGE_VAL &&
+           std::all_of(analytic, analytic + b.columns, [](double a) { return a == 0; });
 }
 
 double worse(double a, double b) { return std::isnan(b) || b > a ? b : a; }
@@ -56,7 +57,7 @@ void judge_block(Subject& s, const Block& b, double& worst_excess, bool& unresol
         if (exact_scale > 0) report.dual = worse(report.dual, std::abs(a - b.dual[k]) / exact_scale);
         if (!std::isfinite(a) || !std::isfinite(n)) {
             unfinite = true;
-            if (std::isfinite(n) && b.error[k] <= s.options.tolerance * scale) { // a smooth point with a wild gradient
+            if (std::isfinite(n) && b.error[k] <= s.options.tolerance * scale) {  // a smooth point with a wild gradient
                 ++report.failed;
                 worst_excess = HUGE_VAL;
                 note_worst(s, b, k, HUGE_VAL);
@@ -84,12 +85,13 @@ void name_unfinite_inputs(Subject& s) {
     for (const Var<double>& x : s.inputs)
         for (std::size_t j = 0; j < x.size(); ++j)
             if (!std::isfinite(x.data()[j])) {
-                s.say(fmt::format("{}[{}] is {}", describe(x), fmt::join(multi_index(j, x.shape()), ", "), x.data()[j]));
+                s.say(
+                    fmt::format("{}[{}] is {}", describe(x), fmt::join(multi_index(j, x.shape()), ", "), x.data()[j]));
                 return;
             }
 }
 
-} // namespace
+}  // namespace
 
 void judge(Subject& s) {
     GradcheckReport& report = s.report;
@@ -98,8 +100,10 @@ void judge(Subject& s) {
     for (const Block& b : s.blocks) judge_block(s, b, worst_excess, unresolved, unfinite);
     const bool broken = s.has_dual && !(report.transpose <= s.options.identity_tolerance);
     if (broken && std::isfinite(report.transpose))
-        s.say(fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by {:.2g} of Σ|terms|",
-                          report.transpose));
+        s.say(
+            fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by "
+                        "{:.2g} of Σ|terms|",
+                        report.transpose));
     if (report.failed > 0 || s.contract_broken || (broken && std::isfinite(report.transpose))) {
         report.verdict = Verdict::fail;
     } else if (unfinite || broken) {
@@ -108,12 +112,16 @@ void judge(Subject& s) {
         name_unfinite_inputs(s);
     } else if (unresolved) {
         report.verdict = Verdict::inconclusive;
-        s.say(fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point where the output neither "
-                          "saturates nor overflows",
-                          report.resolution, s.options.tolerance));
+        s.say(
+            fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point "
+                        "where the output neither "
+                        "saturates nor overflows",
+                        report.resolution, s.options.tolerance));
     } else if (s.drowned) {
         report.verdict = Verdict::inconclusive;
-        s.say("what is left of the gradient at this point is no larger than its rounding errors; choose a point that does not saturate");
+        s.say(
+            "what is left of the gradient at this point is no larger than its rounding errors; choose a point that "
+            "does not saturate");
     } else if (!report.kinks.empty()) {
         report.verdict = Verdict::kink;
     }
@@ -127,9 +135,9 @@ void check_in_full(Subject& s) {
     fill_backward(s, &Block::analytic);
     if (s.has_dual) fill_dual(s);
     fill_differences(s);
+    measure_rounding(s);
     if (s.has_dual) check_transpose(s);
     check_identities(s);
-    measure_rounding(s);
 }
 
 void run(Subject& s) {
@@ -141,11 +149,13 @@ void run(Subject& s) {
     if (!s.has_dual && !s.options.quick) s.say("differences in double, no dual numbers: " + why);
 
     const Coverage wanted = s.options.coverage;
-    const bool projected = s.has_dual && (wanted == Coverage::projected || (wanted == Coverage::automatic && elements > largest_automatic));
+    const bool projected = s.has_dual && (wanted == Coverage::projected ||
+                                          (wanted == Coverage::automatic && elements > largest_automatic));
     if (projected && agrees_along_directions(s)) {
         s.say(fmt::format("{} elements were checked along random directions only", elements));
     } else if (projected && elements > largest_full) {
-        s.break_contract(fmt::format("random directions disagree; the Jacobian of {} elements is too large to look for the element", elements));
+        s.break_contract(fmt::format(
+            "random directions disagree; the Jacobian of {} elements is too large to look for the element", elements));
     } else {
         const std::string said = s.report.why;
         s.report = {};
@@ -158,10 +168,11 @@ void run(Subject& s) {
     look_for_blind_spots(s);
 }
 
-} // namespace
-} // namespace detail
+}  // namespace
+}  // namespace detail
 
-GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options) {
+GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
+                          const GradcheckOptions& options) {
     if (outputs.empty()) throw Error("gradcheck: no output was given");
     if (inputs.empty()) throw Error("gradcheck: no input was given; pass the variables to differentiate by");
     for (const Var<double>& x : inputs) {
@@ -171,13 +182,16 @@ GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::ve
         if (!(*x.state())[i].has(detail::Record::variable))
             throw Error("gradcheck: " + x.state()->label(i) + " is no variable; make it with tape.variable()");
     }
-    if (!(options.tolerance > 0) || !(options.identity_tolerance > 0)) throw Error("gradcheck: tolerances must be positive");
+    if (!(options.tolerance > 0) || !(options.identity_tolerance > 0))
+        throw Error("gradcheck: tolerances must be positive");
     if (std::string why; !Replay<double>::possible(outputs, &why)) throw Error("gradcheck: " + why);
 
     detail::Subject subject(outputs, inputs, options);
     for (const Identity& known : options.identities)
         if (std::none_of(inputs.begin(), inputs.end(), [&](const Var<double>& x) { return x.name() == known.input; }))
-            throw Error(fmt::format("gradcheck: the identity \"{}\" is about an input '{}', which is not among those checked", known.says, known.input));
+            throw Error(
+                fmt::format("gradcheck: the identity \"{}\" is about an input '{}', which is not among those checked",
+                            known.says, known.input));
     bool ran = true;
     try {
         detail::run(subject);
@@ -191,8 +205,9 @@ GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::ve
         for (const Var<double>& y : outputs)
             for (const Blame& b : blame(y, options.seed)) {
                 report.blame.push_back(b);
-                subject.say(fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op, b.scope.empty() ? "" : ", in ",
-                                        b.scope, b.input, b.hint.empty() ? "" : ": ", b.hint));
+                subject.say(fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op,
+                                        b.scope.empty() ? "" : ", in ", b.scope, b.input, b.hint.empty() ? "" : ": ",
+                                        b.hint));
             }
     return std::move(subject.report);
 }
@@ -214,4 +229,4 @@ DirectionalSlope directional_slope(const Var<double>& y, const Var<double>& x, s
     return slope;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

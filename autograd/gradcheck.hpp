@@ -97,6 +97,10 @@ std::string to_json(const GradcheckReport& report);
 GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
                           const GradcheckOptions& options = {});
 
+/// Runs outputs and gradients on both instruction sets of the kernels: how they differ by more than rounding, in words, or nothing (also
+/// where this machine has one only). Switches the whole process meanwhile: only where no other thread computes.
+std::string compare_instruction_sets(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, std::uint64_t seed = 0);
+
 /// What gradcheck(f, point) calls: f from the variables of a tape to its outputs.
 using RecordedFunction = std::function<std::vector<Var<double>>(const std::vector<Var<double>>&)>;
 

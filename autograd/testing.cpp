@@ -17,7 +17,7 @@ std::vector<Registered>& registered() {
     return checks;
 }
 
-} // namespace
+}  // namespace
 
 bool register_check(std::string name, std::function<GradcheckReport(const GradcheckOptions&)> check) {
     registered().push_back({std::move(name), std::move(check)});
@@ -39,4 +39,4 @@ std::string check_registered(const GradcheckOptions& options) {
     return reports.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -24,33 +24,39 @@ struct Place {
 
 /// Beside the program in a build tree; else ../include and ../lib of an installed copy.
 Place find_chalkgrad() {
-    const fs::path program = fs::read_symlink("/proc/self/exe"), folder = program.parent_path(), prefix = folder.parent_path();
-    const auto complete = [](const Place& place) { return fs::exists(place.headers / "chalkgrad/chalkgrad.hpp") && fs::exists(place.library); };
+    const fs::path program = fs::read_symlink("/proc/self/exe"), folder = program.parent_path(),
+                   prefix = folder.parent_path();
+    const auto complete = [](const Place& place) {
+        return fs::exists(place.headers / "chalkgrad/chalkgrad.hpp") && fs::exists(place.library);
+    };
     std::vector<Place> places;
     for (const char* const library : {"libchalkgrad.a", "libchalkgrad.so"}) {
         places.push_back({folder / "include", folder / library});
-        for (const char* const lib : {"lib", "lib64", CHALKGRAD_LIBRARY_FOLDER}) places.push_back({prefix / "include", prefix / lib / library});
+        for (const char* const lib : {"lib", "lib64", CHALKGRAD_LIBRARY_FOLDER})
+            places.push_back({prefix / "include", prefix / lib / library});
     }
     for (const Place& place : places)
         if (complete(place)) return place;
-    throw Error(fmt::format("no headers and library of chalkgrad lie beside {} nor under {}; install chalkgrad, or run the program of a build tree",
-                            program.string(), prefix.string()));
+    throw Error(
+        fmt::format("no headers and library of chalkgrad lie beside {} nor under {}; install chalkgrad, or run the "
+                    "program of a build tree",
+                    program.string(), prefix.string()));
 }
 
-/// Words of a list that the build has put in.
-std::vector<std::string> words(const char* text) {
+std::vector<std::string> words(const char* text, char separator) {
     std::vector<std::string> list;
     std::istringstream in(text);
-    for (std::string word; std::getline(in, word, ';');)
+    for (std::string word; std::getline(in, word, separator);)
         if (!word.empty()) list.push_back(word);
     return list;
 }
 
-} // namespace
+}  // namespace
 
 TemporaryFolder::TemporaryFolder() {
     std::string name = (fs::temp_directory_path() / "chalkgrad-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("no folder {} can be made: {}", name, std::strerror(errno)));
+    if (mkdtemp(name.data()) == nullptr)
+        throw Error(fmt::format("no folder {} can be made: {}", name, std::strerror(errno)));
     path_ = name;
 }
 
@@ -73,25 +79,27 @@ int run_and_wait(const std::vector<std::string>& command) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) throw Error(fmt::format("{} cannot be waited for: {}", command[0], std::strerror(errno)));
-    if (WIFSIGNALED(status)) throw Error(fmt::format("{} ended by a signal: {}", fs::path(command[0]).filename().string(), strsignal(WTERMSIG(status))));
+    if (WIFSIGNALED(status))
+        throw Error(fmt::format("{} ended by a signal: {}", fs::path(command[0]).filename().string(),
+                                strsignal(WTERMSIG(status))));
     return WEXITSTATUS(status);
 }
 
 void compile_program(const std::vector<fs::path>& sources, const fs::path& program) {
     const Place place = find_chalkgrad();
     const char* const chosen = std::getenv("CXX");
-    std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++");
+    std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
     for (const char* const flag : {"-std=c++20", "-O1", "-Wall"}) command.emplace_back(flag);
-    for (const std::string& flag : words(CHALKGRAD_COMPILE_FLAGS)) command.push_back(flag);
+    for (const std::string& flag : words(CHALKGRAD_COMPILE_FLAGS, '|')) command.push_back(flag);
     command.push_back("-I" + place.headers.string());
     for (const fs::path& source : sources) command.push_back(source.string());
     command.push_back(place.library.string());
     if (place.library.extension() == ".so") command.push_back("-Wl,-rpath," + place.library.parent_path().string());
-    for (const std::string& library : words(CHALKGRAD_LINK_LIBRARIES)) command.push_back(library);
+    for (const std::string& library : words(CHALKGRAD_LINK_LIBRARIES, '|')) command.push_back(library);
     command.emplace_back("-o");
     command.push_back(program.string());
     if (run_and_wait(command) != 0)
         throw Error(fmt::format("{} does not compile; what the compiler says stands above", sources.front().string()));
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -1,4 +1,4 @@
-// `chalkgrad gradcheck`: every sample of the named ops, checked with all oracles.
+// `chalkgrad gradcheck`: samples of ops, and blocks, checked with all oracles.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 namespace chalkgrad {
 
 struct GradcheckCommand {
-    std::vector<std::string> ops; ///< names of the catalogue, or
-    bool all = false;             ///< every one
+    std::vector<std::string> ops;    ///< names of the catalogues of ops and of blocks, or
+    bool all = false;                ///< every one, or
+    std::optional<std::string> file; ///< a C++ file that registers checks of its own
     std::optional<std::uint64_t> seed;
     std::optional<double> tolerance; ///< relative; absent: 1e-9
     bool json = false;

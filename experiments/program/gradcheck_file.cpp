@@ -25,25 +25,28 @@ int main(int, char** argument) {
 }
 )";
 
-} // namespace
+}  // namespace
 
 nlohmann::json check_file(const std::string& file, const GradcheckOptions& options) {
     if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("gradcheck: there is no file {}", file));
     const TemporaryFolder folder;
-    const auto main = folder.path() / "main.cpp", program = folder.path() / "check", result = folder.path() / "reports.json";
+    const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
+               result = folder.path() / "reports.json";
     std::ofstream(main) << around;
     compile_program({file, main}, program);
-    if (run_and_wait({program.string(), result.string(), fmt::format("{}", options.seed), fmt::format("{}", options.tolerance)}) != 0)
+    if (run_and_wait({program.string(), result.string(), fmt::format("{}", options.seed),
+                      fmt::format("{}", options.tolerance)}) != 0)
         throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));
     std::ifstream in(result);
     const nlohmann::json reports = nlohmann::json::parse(in);
     if (reports.empty())
-        throw Error(fmt::format("gradcheck: {} registers no check; write CHALKGRAD_GRADCHECK(name, f, point, ...) at the end of it", file));
+        throw Error(fmt::format(
+            "gradcheck: {} registers no check; write CHALKGRAD_GRADCHECK(name, f, point, ...) at the end of it", file));
     for (const nlohmann::json& report : reports)
         if (report.contains("error"))
-            throw Error(fmt::format("gradcheck: the check {} of {} ended with: {}", report["name"].get<std::string>(), file,
-                                    report["error"].get<std::string>()));
+            throw Error(fmt::format("gradcheck: the check {} of {} ended with: {}", report["name"].get<std::string>(),
+                                    file, report["error"].get<std::string>()));
     return reports;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

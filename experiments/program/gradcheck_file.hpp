@@ -9,8 +9,8 @@
 
 namespace chalkgrad {
 
-/// The reports of all checks that the file registers with CHALKGRAD_GRADCHECK, as a JSON array. Throws Error if the file is missing, does
-/// not compile (the compiler's words go to standard error), registers nothing, or a check throws.
+/// The reports of all checks that the file registers with CHALKGRAD_GRADCHECK, as a JSON array. Throws Error if the
+/// file is missing, does not compile (the compiler's words go to standard error), registers nothing, or a check throws.
 nlohmann::json check_file(const std::string& file, const GradcheckOptions& options);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -128,11 +128,13 @@ void add_gradcheck(CLI::App& app, Call& call) {
     const auto [command, options] = add_command<GradcheckCommand>(
         app, call, "gradcheck",
         "Check hand-derived backwards against differences, dual numbers and the transpose identity", run_gradcheck,
-        "  chalkgrad gradcheck rms_norm layer_norm\n"
+        "  chalkgrad gradcheck rms_norm layer_norm pre\n"
         "  chalkgrad gradcheck --all --seed 3 --json\n"
+        "  chalkgrad gradcheck --file my_op.cpp         compiles it and runs what it registers with CHALKGRAD_GRADCHECK\n"
         "Exit status: 0 when every sample passes, 1 when one fails or is inconclusive, 2 when the call is wrong.");
-    command->add_option("OP", options->ops, "Names of ops ('chalkgrad list ops' shows them)");
-    command->add_flag("--all", options->all, "Every op");
+    command->add_option("OP", options->ops, "Names of ops and blocks ('chalkgrad list ops', 'chalkgrad list blocks')");
+    command->add_flag("--all", options->all, "Every op, block, FFN and stack");
+    command->add_option("--file", options->file, "A C++ file with checks of its own")->type_name("FILE.cpp");
     add_seed(command, options->seed, "Seed of the samples and of the random directions, 0");
     command->add_option("--tolerance", options->tolerance, "Largest relative error of a Jacobian block, 1e-9")
         ->type_name("X");

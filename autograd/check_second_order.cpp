@@ -1,0 +1,129 @@
+// Second order: H v by dual numbers through the backward, H the Hessian of ⟨w, y⟩ over all outputs and inputs.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/check_subject.hpp>
+
+namespace chalkgrad::detail {
+namespace {
+
+using DualNumber = Dual<double>;
+
+/// Gradients of ⟨w, y⟩ by all inputs, in one list, at the program's point.
+template <class U>
+std::vector<U> gradient_of(Subject& s, Replay<U>& program, const std::vector<Array<double>>& w) {
+    std::vector<U> all;
+    for (const Var<double>& x : s.inputs) all.resize(all.size() + x.size(), U(0));
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const std::vector<U> cotangent(w[y].begin(), w[y].end());
+        program.backward(s.output_lines[y], cotangent.data());
+        std::size_t k = 0;
+        for (const Var<double>& x : s.inputs) {
+            const U* g = program.gradient(x.line());
+            for (std::size_t j = 0; j < x.size(); ++j, ++k)
+                if (g != nullptr) all[k] += g[j];
+        }
+    }
+    return all;
+}
+
+double largest(const std::vector<double>& numbers) {
+    double size = 0;
+    for (const double n : numbers) size = std::max(size, std::abs(n));
+    return size;
+}
+
+}  // namespace
+
+void check_second_order(Subject& s) {
+    Generator rng = s.stream(5);
+    std::vector<Array<double>> w, directions[2] = {draw_directions(s, rng), draw_directions(s, rng)};
+    for (const Var<double>& y : s.outputs) w.push_back(draw_cotangent(y, rng));
+    double shortest = HUGE_VAL;
+    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+        shortest = std::min(shortest, s.shortest(x) / s.lengths[x].front());
+        for (auto& direction : directions)
+            for (double& v : direction[x]) v *= s.lengths[x].front();
+    }
+
+    Replay<DualNumber> dual(s.outputs);
+    std::vector<double> product[2], gradient;  // H u, H v
+    for (int k = 0; k < 2; ++k) {
+        set_tangents(s, dual, directions[k]);
+        const auto g = gradient_of(s, dual, w);
+        gradient.clear();
+        for (const DualNumber& n : g) {
+            product[k].push_back(n.d);
+            gradient.push_back(n.v);
+        }
+    }
+    const double size = std::max(largest(product[0]), largest(product[1]));
+    if (!std::isfinite(size) || !std::isfinite(largest(gradient))) return;
+
+    // uᵀ H v = vᵀ H u
+    double left = 0, right = 0, terms = 0;
+    std::size_t k = 0;
+    for (std::size_t x = 0; x < s.inputs.size(); ++x)
+        for (std::size_t j = 0; j < s.inputs[x].size(); ++j, ++k) {
+            const double a = directions[0][x].data()[j] * product[1][k], b = directions[1][x].data()[j] * product[0][k];
+            left += a;
+            right += b;
+            terms += std::abs(a) + std::abs(b);
+        }
+    if (terms > 0) s.report.second_order = std::abs(left - right) / terms;
+    const double slack = 1e-13 * largest(gradient);
+    bool broken = terms > 0 && std::abs(left - right) > s.options.tolerance * terms + slack * static_cast<double>(k);
+
+    // H v against differences of the gradient along v, in long double
+    Replay<long double> program(s.outputs);
+    std::vector<double> best(product[1].size()), error(product[1].size(), HUGE_VAL);
+    const std::uint64_t here = program.sides(s.kinked_lines).fingerprint();
+    const auto at = [&](long double t) {
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            for (std::size_t j = 0; j < s.inputs[x].size(); ++j)
+                program.values(s.inputs[x].line())[j] =
+                    s.inputs[x].data()[j] + t * static_cast<long double>(directions[1][x].data()[j]);
+        program.run();
+        return gradient_of(s, program, w);
+    };
+    for (const double fraction : {2e-3, 2e-4, 2e-5}) {
+        const long double h = std::exp2(std::round(std::log2(fraction * std::min(shortest, 1.0))));
+        const long double step[3] = {h, 2 * h, 3 * h};
+        std::vector<long double> up[3], down[3];
+        bool smooth = true;
+        for (int n = 0; n < 3; ++n) {
+            up[n] = at(step[n]);
+            smooth = smooth && program.sides(s.kinked_lines).fingerprint() == here;
+            down[n] = at(-step[n]);
+            smooth = smooth && program.sides(s.kinked_lines).fingerprint() == here;
+        }
+        if (!smooth) continue;
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            const long double u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]};
+            const auto estimate = central_estimate(u, d, step);
+            const double e = static_cast<double>(estimate.error +
+                                                 8 * std::numeric_limits<long double>::epsilon() * std::abs(u[2]) / h);
+            if (!std::isfinite(e) || e >= error[i]) continue;
+            best[i] = static_cast<double>(estimate.slope);
+            error[i] = e;
+        }
+    }
+    double worst = 0;
+    for (std::size_t i = 0; i < best.size(); ++i) {
+        if (!std::isfinite(error[i])) continue;
+        const double gap = std::abs(best[i] - product[1][i]);
+        if (error[i] <= s.options.tolerance * size) worst = std::max(worst, gap);
+        broken = broken || gap > 10 * s.options.tolerance * size + 20 * error[i] + slack;
+    }
+    if (size > 0) s.report.second_order = std::max(s.report.second_order, worst / size);
+    if (broken)
+        s.break_contract(
+            fmt::format("H v by dual numbers through the backward is not symmetric, or not what differences of "
+                        "gradients give: off by "
+                        "{:.2g}; a rule's saved numbers must be of the type it runs in",
+                        s.report.second_order));
+}
+
+}  // namespace chalkgrad::detail

@@ -1,0 +1,174 @@
+// gradcheck names what is no function, no backward, or not what the tape relies on; none of it is a pass.
+#include <boost/test/unit_test.hpp>
+
+#include <chalkgrad/autograd/apply.hpp>
+#include <chalkgrad/autograd/cast.hpp>
+#include <chalkgrad/autograd/custom.hpp>
+#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/random.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise.hpp>
+#include <chalkgrad/ops/layer_norm.hpp>
+#include <chalkgrad/ops/structure.hpp>
+
+using namespace chalkgrad;
+using Doubles = Array<double>;
+using Vars = std::vector<Var<double>>;
+
+namespace {
+
+/// y = x³, with a choice of broken promises.
+enum class Broken { nothing, adds, leaves_one, writes_to_input, float_differs, forgets_tangents };
+struct Cube {
+    static constexpr const char* name = "cube";
+    static constexpr const char* inputs[] = {"x"};
+    Broken broken;
+
+    Shape shape(Shapes in) const { return in[0]; }
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T*) const {
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] = in[0][i] * in[0][i] * in[0][i];
+        if (broken == Broken::writes_to_input) const_cast<T&>(in[0][0]) = in[0][0] + T(1);
+        if (broken == Broken::float_differs && std::is_same_v<T, float>) y[0] = y[0] * T(1.01);
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        for (std::size_t i = 0; i < gy.size(); ++i) {
+            if (broken == Broken::leaves_one && i == 1) continue;
+            T x = in[0][i];
+            if constexpr (std::is_same_v<T, Dual<double>>)
+                if (broken == Broken::forgets_tangents) x.d = 0;
+            const T g = T(3) * x * x * gy[i];
+            gx[0][i] = broken == Broken::adds ? gx[0][i] + g : g;
+        }
+    }
+};
+
+const std::vector<Doubles> point = {{0.5, -1.25, 2}};
+
+GradcheckReport check(Broken broken) {
+    return gradcheck([broken](const Vars& x) { return apply(Cube{broken}, x[0]); }, point);
+}
+
+void refused(const GradcheckReport& report, const char* words, Verdict verdict = Verdict::fail) {
+    BOOST_TEST((report.verdict == verdict), to_string(report));
+    BOOST_TEST(report.why.find(words) != std::string::npos, "\"" << words << "\" is not in " << to_string(report));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gradcheck_contract)
+
+BOOST_AUTO_TEST_CASE(rules_that_break_what_the_tape_relies_on) {
+    const GradcheckReport right = check(Broken::nothing);
+    BOOST_TEST((right.verdict == Verdict::pass), to_string(right));
+    BOOST_TEST(right.second_order < 1e-13);
+    refused(check(Broken::adds), "or adds to what was there");
+    refused(check(Broken::leaves_one), "does not fill the gradient of its input 'x'");
+    refused(check(Broken::writes_to_input), "must leave its inputs as they are");
+    refused(check(Broken::float_differs), "the float kernels give another answer");
+    refused(check(Broken::forgets_tangents), "saved numbers");
+}
+
+BOOST_AUTO_TEST_CASE(functions_that_are_none) {
+    double calls = 0;
+    refused(gradcheck([&](const Vars& x) { return x[0] * (1 + 1e-9 * ++calls); }, point), "not deterministic");
+
+    Tape tape;
+    const auto x = tape.variable(point[0], "x");
+    const auto unsteady = custom(
+        "unsteady", [&](const Doubles& a) { return Doubles(a * (1 + 1e-9 * ++calls)); },
+        [](const Doubles&, const Doubles&, const Doubles& gy) { return gy; }, x);
+    refused(gradcheck(Vars{unsteady}, Vars{x}), "not deterministic");
+
+    std::vector<Doubles> mine = point;
+    refused(gradcheck(
+                [&](const Vars& v) {
+                    mine[0](0) = 9;
+                    return v[0] * 2;
+                },
+                mine),
+            "changed its input x0");
+
+    int turn = 0;
+    refused(gradcheck(
+                [&](const Vars& v) {
+                    return ++turn == 1 ? v[0] * 2 : reshape(v[0] * 2, {1, 3});
+                },
+                point),
+            "another output when it is called again");
+    refused(gradcheck(
+                [&](const Vars& v) {
+                    return v[0].value()(0) == 0.5 ? v[0] * 2 : reshape(v[0] * 2, {1, 3});
+                },
+                point),
+            "shape depends on the numbers");
+    refused(gradcheck([](const Vars& v) { return v[0] * v[0].value()(0); }, point), "beside the tape");
+    // Meant to stay: stop_gradient says so.
+    BOOST_TEST((gradcheck([](const Vars& v) { return v[0] * stop_gradient(v[0]); }, point).verdict == Verdict::pass));
+}
+
+BOOST_AUTO_TEST_CASE(points_that_are_no_numbers) {
+    const double nan = std::nan("");
+    const auto report = gradcheck([](const Vars& v) { return exp(v[0]); }, {{0.5, nan, 2}});
+    refused(report, "x0[1] is nan", Verdict::inconclusive);
+    BOOST_TEST(!report.proposal.empty());
+    BOOST_CHECK_THROW(gradcheck([](const Vars& v) { return v[0]; }, std::vector<Doubles>{}), Error);
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_another_shape_are_a_failure_not_an_exception) {
+    const auto report = gradcheck(
+        [](const Vars& x) {
+            return custom(
+                "short", [](const Doubles& a) { return Doubles(2. * a); },
+                [](const Doubles&, const Doubles&, const Doubles&) { return Doubles{1.}; }, x[0]);
+        },
+        point);
+    refused(report, "gradient of shape (1)");
+}
+
+BOOST_AUTO_TEST_CASE(identities_are_a_third_opinion) {
+    const auto with = [](const Identity& known, auto f, const std::vector<Doubles>& at) {
+        GradcheckOptions options;
+        options.identities = {known};
+        return gradcheck(f, at, options);
+    };
+    const Doubles ones{1, 1, 1};
+    const auto centred = [](const Vars& x) { return layer_norm(x[0], {}, {}, 0.1); };
+    const auto right = with(known_product("J 1 = 0", "x0", ones), centred, point);
+    BOOST_TEST((right.verdict == Verdict::pass), to_string(right));
+    BOOST_TEST_REQUIRE(right.identity.has_value());
+    BOOST_TEST(*right.identity < 1e-15);
+    BOOST_TEST(!gradcheck(centred, point).identity.has_value());
+    refused(with(
+                known_product("J 1 = 0", "x0", ones), [](const Vars& x) { return exp(x[0]); }, point),
+            "J 1 = 0");
+    refused(with(
+                homogeneous("x0", 2), [](const Vars& x) { return apply(Cube{Broken::nothing}, x[0]); }, point),
+            "multiple of y");
+    BOOST_TEST((with(
+                    homogeneous("x0", 3), [](const Vars& x) { return apply(Cube{Broken::nothing}, x[0]); }, point)
+                    .verdict == Verdict::pass));
+
+    // A norm along the wrong axis: its backward is the derivative of its forward, and still it is not the norm of a
+    // token.
+    Generator rng(2);
+    const std::vector<Doubles> tokens = {rng.standard_normal({4, 3})};
+    const auto across = [](const Vars& x) { return transpose(layer_norm(transpose(x[0]), {}, {}, 0.1)); };
+    BOOST_TEST((gradcheck(across, tokens).verdict == Verdict::pass));
+    refused(with(no_exchange_between_rows("x0", 3, 3), across, tokens), "0 between rows");
+    BOOST_TEST((with(no_exchange_between_rows("x0", 3, 3), centred, tokens).verdict == Verdict::pass));
+    BOOST_CHECK_THROW(with(homogeneous("x7", 1), centred, point), Error);
+}
+
+BOOST_AUTO_TEST_CASE(both_instruction_sets) {
+    Tape tape;
+    Generator rng(3);
+    const auto x = tape.variable(rng.standard_normal({4, 19}), "x");
+    BOOST_TEST(compare_instruction_sets({layer_norm(x)}, {x}) == "");
+    GradcheckOptions options;
+    options.both_isas = true;
+    BOOST_TEST((gradcheck(Vars{exp(x)}, Vars{x}, options).verdict == Verdict::pass));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

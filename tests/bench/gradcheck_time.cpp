@@ -1,0 +1,74 @@
+// How long gradcheck takes, for compare_torch.py: the same programs with differences in double alone, and with all
+// oracles.
+#include <ctime>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/nn/block.hpp>
+#include <chalkgrad/ops/rms_norm.hpp>
+#include <chalkgrad/ops/sinkhorn_log.hpp>
+
+using namespace chalkgrad;
+
+namespace {
+
+struct Program {
+    std::vector<Var<double>> outputs, inputs;
+};
+
+Program norm(const Tape& tape) {
+    Generator rng(1);
+    const auto x = tape.variable(rng.standard_normal({16, 64}), "x"),
+               gamma = tape.variable(rng.standard_normal({64}), "gamma");
+    return {{rms_norm(x, gamma, 1e-5)}, {x, gamma}};
+}
+
+Program sinkhorn(const Tape& tape) {
+    Generator rng(1);
+    const auto m = tape.variable(rng.standard_normal({4, 4}), "m");
+    return {{sinkhorn_log(m)}, {m}};
+}
+
+Program block(const Tape& tape) {
+    const nn::Block block(nn::BlockOptions{.d = 16, .attention = {.heads = 4}, .ffn = nn::FfnOptions{.width = 48}});
+    Generator rng(1);
+    nn::initialize_for_check(block, rng);
+    nn::Binding<double> on(tape);
+    const auto x = tape.variable(rng.standard_normal({8, 16}), "x");
+    Program program{{block(on, x)}, {x}};
+    for (const auto& bound : on.bound()) program.inputs.push_back(bound.line);
+    return program;
+}
+
+/// The least processor time of a few runs, in seconds; recording included, as torch runs its function too.
+double seconds(const std::function<Program(const Tape&)>& record, const GradcheckOptions& options) {
+    double least = HUGE_VAL;
+    for (int run = 0; run < 5; ++run) {
+        const std::clock_t start = std::clock();
+        const Tape tape;
+        const Program program = record(tape);
+        const GradcheckReport report = gradcheck(program.outputs, program.inputs, options);
+        least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+        if (report.verdict == Verdict::fail) throw Error(to_string(report));
+    }
+    return least;
+}
+
+}  // namespace
+
+int main() {
+    GradcheckOptions quick, all;
+    quick.quick = true;
+    quick.tolerance = 1e-6;  // still a thousand times tighter than torch's
+    quick.blind_spots = all.blind_spots = false;
+    const char* separator = "{";
+    for (const auto& [name, record] :
+         {std::pair{"rms_norm 16x64", norm}, {"sinkhorn 4x4", sinkhorn}, {"pre block T=8 d=16", block}}) {
+        fmt::print("{}\"{}\": {{\"differences\": {:.6g}, \"all\": {:.6g}}}", separator, name, seconds(record, quick),
+                   seconds(record, all));
+        separator = ", ";
+    }
+    fmt::print("}}\n");
+}
