@@ -106,7 +106,7 @@ void put_single(Subject& s, std::size_t x, std::size_t j, const Column& column) 
         b.at(b.numeric, i)[j] = column.slope[row];
         b.at(b.error, i)[j] = column.error[row];
         if (!column.both_sides) return;
-        b.on_kink[j] = 1;
+        b.on_kink[j] = column.declared ? 1 : 2;
         note_kink(s, b, i, j, column, row);
     });
 }

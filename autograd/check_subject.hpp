@@ -21,7 +21,7 @@ struct Block {
     std::vector<double> inexact;  ///< what the backward loses in double beside long double, where that can be rounding;
                                   ///< empty: not measured
     double rounding = 0;          ///< of a slope in double: units in the last place of max|y| / smallest length
-    std::vector<char> on_kink;    ///< by column
+    std::vector<char> on_kink;    ///< by column: 1 for a kink that an op declares, 2 for one that only differences show
     double* at(std::vector<double>& matrix, std::size_t row) { return matrix.data() + row * columns; }
     const double* at(const std::vector<double>& matrix, std::size_t row) const { return matrix.data() + row * columns; }
     /// What an element may be off for reasons of rounding, the differences' and the backward's own.

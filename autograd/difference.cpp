@@ -213,18 +213,31 @@ void Differences<U>::look_closer(Column& column) {
     };
     for (const double fraction : fractions<U>) both(fraction);
     for (const double fraction : fine_fractions<U>) both(fraction);
+    // A large step over a kink close by looks like a slope too. The smallest step has few digits, enough to tell.
+    Slopes finest_left = unknown(n), finest_right = finest_left;
+    const U least = step_of<U>(2e-9, lengths_.back());
+    one_sided(-least, false, finest_left);
+    one_sided(least, false, finest_right);
     for (std::size_t i = 0; i < n; ++i) {
-        const double l = left.slope[i], r = right.slope[i], size = std::max(std::abs(l), std::abs(r));
+        const double l = left.slope[i], r = right.slope[i], size = std::max(std::abs(l), std::abs(r)),
+                     jump = std::abs(l - r);
         const double worse = std::max(left.error[i], right.error[i]);
-        const bool kinked = worse <= 1e-6 * size && std::abs(l - r) > 1e-5 * size + 20 * worse;
-        if (kinked) {
-            column.declared = false;
-            column.slope[i] = (l + r) / 2;
-            column.error[i] = worse;
-        } else {
-            keep_better<double>(column, i, {l, left.error[i]});
-            keep_better<double>(column, i, {r, right.error[i]});
+        const double closest_l = finest_left.slope[i], closest_r = finest_right.slope[i];
+        if (worse <= 1e-6 * size && jump > 1e-5 * size + 20 * worse) {
+            if (std::abs(closest_l - closest_r) > 0.5 * jump) {
+                column.declared = false;
+                column.slope[i] = (l + r) / 2;
+                column.error[i] = worse;
+                continue;
+            }
+            // Near, not here: one of the sides is this one's.
+            const bool is_left = std::abs(l - closest_l) < std::abs(r - closest_r);
+            column.slope[i] = is_left ? l : r;
+            column.error[i] = is_left ? left.error[i] : right.error[i];
+            continue;
         }
+        keep_better<double>(column, i, {l, left.error[i]});
+        keep_better<double>(column, i, {r, right.error[i]});
     }
     if (!column.declared) column.both_sides.emplace(std::move(left), std::move(right));
 }
