@@ -57,10 +57,13 @@ LanguageModel::LanguageModel(const LanguageModelOptions& its_options)
 template <class T>
 Var<T> LanguageModel::operator()(Binding<T>& on, const Array<std::int64_t>& ids) const {
     const auto& o = options;
-    if (ids.dimension() == 0) throw Error("language model: ids is a single number; it must be (…, T)");
+    if (ids.dimension() == 0) throw Error("language_model: ids is a single number; it must be (…, T)");
     Var<T> h = embedding(on, ids);
     if (o.embed_scale != 1) h = o.embed_scale * h;
     if (positions) {
+        if (ids.shape().back() > o.positions)
+            throw Error(fmt::format("language_model: {} tokens, and {} positions were learned; give it a shorter text",
+                                    ids.shape().back(), o.positions));
         Array<std::int64_t> place(std::vector<std::size_t>{ids.shape().back()});
         std::iota(place.begin(), place.end(), std::int64_t{0});
         h = h + positions(on, place);

@@ -72,6 +72,8 @@ BOOST_AUTO_TEST_CASE(gpt2_has_a_tied_head_and_biases) {
     BOOST_TEST(ledger.distinct == 124439808u);
     BOOST_TEST(ledger.aliases == 50257u * 768);
     BOOST_TEST(ledger.entries.back().alias_of == "embedding");
+    BOOST_TEST(ledger.component("embed") == 50257u * 768);
+    BOOST_TEST(ledger.component("pos_embed") == 1024u * 768);
     BOOST_TEST(ledger.blocks[0].parameters == 7087872u);
     BOOST_TEST(ledger.component("attn_bias") == 12u * 4 * 768);
     BOOST_TEST(ledger.component("ffn_bias") == 12u * 5 * 768);
