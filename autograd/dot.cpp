@@ -63,7 +63,7 @@ public:
 
     std::string write() {
         out_ = fmt::format("digraph chalkgrad {{\n"
-                           "  graph [rankdir=TB, newrank=true, ranksep=0.32, nodesep=0.35, fontname=\"DejaVu Sans\", fontsize=13, bgcolor=\"{}\", fontcolor=\"{}\"];\n"
+                           "  graph [rankdir=TB, newrank=true, ranksep=0.32, nodesep=0.4, fontname=\"DejaVu Sans\", fontsize=13, bgcolor=\"{}\", fontcolor=\"{}\"];\n"
                            "  node [fontname=\"DejaVu Sans\", fontsize=14, fontcolor=\"{}\", margin=\"0.14,0.07\", height=0.4];\n"
                            "  edge [fontname=\"DejaVu Sans\", fontsize=10, color=\"{}\", fontcolor=\"{}\", arrowsize=0.7];\n",
                            palette_.background, palette_.text, palette_.text, palette_.quiet, palette_.quiet);
@@ -97,8 +97,9 @@ private:
         for (std::size_t child = 1; child < drawing.frames.size(); ++child) {
             const Frame& inner = drawing.frames[child];
             if (inner.parent != frame) continue;
-            out_ += fmt::format("{0}subgraph cluster_{1} {{\n{0}  id=\"{2}{3}\"; label=\"{4}\"; tooltip=\"{5}\"; labeljust=l;\n{0}  style=rounded; color=\"{6}\"; fontcolor=\"{7}\"; fontsize=13; labelloc=t;\n", indent, dot_name(dot_prefix_, inner.id), id_prefix_,
+            out_ += fmt::format("{0}subgraph cluster_{1} {{\n{0}  id=\"{2}{3}\"; label=\"{4}\"; tooltip=\"{5}\"; labeljust=l;\n{0}  style=rounded; color=\"{6}\"; fontcolor=\"{7}\"; fontsize=13; labelloc=b;\n", indent, dot_name(dot_prefix_, inner.id), id_prefix_,
                                 inner.id, dot_text(inner.title), dot_text(inner.title, 2000), palette_.frame, palette_.quiet);
+            if (inner.on_stream) out_ += indent + "  margin=32;\n"; // room for the shapes beside the line
             out_ += indent + (inner.copies > 1 ? "  peripheries=1; penwidth=2.5;\n" : "  peripheries=1;\n");
             write_frame(drawing, child, depth + 1);
             out_ += indent + "}\n";
@@ -139,7 +140,7 @@ private:
         out_ += fmt::format("  {} -> {} [id=\"{}{}\", class=\"{}\", edgetooltip=\"{}\"", name(from), name(to), id_prefix_, arrow.id, word(arrow.look),
                             dot_text(from.title + (back ? " ← " : " → ") + to.title, 200));
         const bool residual = arrow.look == Arrow::Look::residual;
-        if (residual && drawing.frames.size() > 1) {
+        if (residual && (from.frame != 0 || to.frame != 0) && !arrow.label.empty()) {
             // Room for a label inside a frame may bend the line: here it stands to the right of where the arrow begins.
             const double right = 3.3 * static_cast<double>(arrow.label.size()) + 9, down = 13;
             out_ += fmt::format(", taillabel=\"{}\", labelangle={:.0f}, labeldistance={:.2f}", dot_text(arrow.label), std::atan2(right, down) * 180 / 3.14159265,
@@ -149,7 +150,7 @@ private:
             out_ += fmt::format(", label=\"{}{}\", labeltooltip=\"{}\"", residual ? "\u00A0\u00A0\u00A0" : "\u00A0", dot_text(arrow.label), dot_text(arrow.label));
         }
         if (residual) {
-            out_ += fmt::format(", penwidth=4, color=\"{}\", weight=1000, tailport=s, headport=n", palette_.stream);
+            out_ += fmt::format(", penwidth=4, color=\"{}\", weight=1000", palette_.stream);
             // One unbroken line, with a head where it ends.
             out_ += to.look == Box::Look::output ? ", arrowsize=0.5" : ", dir=none";
         }

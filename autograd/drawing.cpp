@@ -81,15 +81,33 @@ private:
     void make_frames() {
         drawing_.frames.push_back({"drawing", "", 0});
         frame_of_.assign(graph_.scopes.size(), 0);
-        std::vector<char> has_scopes(graph_.scopes.size(), 0);
-        for (std::size_t s = 1; s < graph_.scopes.size(); ++s) has_scopes[graph_.scopes[s].parent] = 1;
-        for (std::size_t s = 1; s < graph_.scopes.size(); ++s) {
+        // Frames bend a line that runs through them. At module level whole blocks are framed, which hold modules and adds; where every
+        // op is drawn, only what hangs off the stream. And at module level a frame around a few ops would only be in the way.
+        const std::size_t scopes = graph_.scopes.size();
+        std::vector<char> has_scopes(scopes, 0), on_stream(scopes, 0), holds_add(scopes, 0);
+        std::vector<std::size_t> ops(scopes, 0);
+        for (std::size_t s = 1; s < scopes; ++s) has_scopes[graph_.scopes[s].parent] = 1;
+        for (const GraphNode& n : graph_.nodes) ops[n.scope] += !is_leaf(n);
+        for (const GraphNode& n : graph_.nodes)
+            for (std::size_t s = n.scope; n.on_stream && s != 0; s = graph_.scopes[s].parent) on_stream[s] = 1;
+        for (const ResidualAdd& add : graph_.residual_adds)
+            for (std::size_t s = node(add.line).scope; s != 0; s = graph_.scopes[s].parent) holds_add[s] = 1;
+        for (std::size_t s = 1; s < scopes; ++s) {
             if (!opened_[s] || repeats_.copies[s] == 0) continue;
             frame_of_[s] = frame_of_[graph_.scopes[s].parent];
-            if (by_module_ && !options_.depth && !has_scopes[s]) continue; // a few ops around an add: the frame would only be in the way
+            if (on_stream[s] && !(by_module_ && has_scopes[s] && holds_add[s])) continue;
+            if (by_module_ && !options_.depth && !has_scopes[s]) continue;
+            if (ops[s] < 2 && !has_scopes[s]) continue;
             frame_of_[s] = drawing_.frames.size();
-            drawing_.frames.push_back({fmt::format("scope-{}", s), scope_title(s), frame_of_[graph_.scopes[s].parent], repeats_.copies[s]});
+            drawing_.frames.push_back({fmt::format("scope-{}", s), framed_title(s), frame_of_[graph_.scopes[s].parent], repeats_.copies[s], on_stream[s] != 0});
+            framed_.insert(s);
         }
+    }
+    /// With the names of the scopes around it that have no frame of their own.
+    std::string framed_title(std::size_t s) const {
+        std::string title = scope_title(s);
+        for (s = graph_.scopes[s].parent; s != 0 && !framed_.contains(s); s = graph_.scopes[s].parent) title = scope_title(s) + " / " + title;
+        return title;
     }
     std::string scope_title(std::size_t s) const {
         const std::string& first = graph_.scopes[s].name;
@@ -255,7 +273,8 @@ private:
                 continue;
             }
             const std::string id = fmt::format("edge-{}-{}-{}", edge.from, edge.to, edge.operand);
-            drawing_.arrows.push_back({from, to, id, to_string(node(edge.from).shape), edge.residual ? Arrow::Look::residual : Arrow::Look::data});
+            const Shape& shape = node(edge.from).shape;
+            drawing_.arrows.push_back({from, to, id, shape.rank() == 0 ? "" : to_string(shape), edge.residual ? Arrow::Look::residual : Arrow::Look::data});
             if (options_.backward && node(edge.from).needs_grad && node(edge.to).needs_grad)
                 drawing_.arrows.push_back({to, from, "co" + id, "", Arrow::Look::cotangent});
         }
@@ -282,6 +301,7 @@ private:
     const Repeats repeats_;
     std::vector<std::size_t> box_of_, frame_of_; ///< by line; by scope
     std::map<std::size_t, std::vector<std::size_t>> parts_; ///< the leaves that were folded into a box
+    std::set<std::size_t> framed_; ///< scopes
     std::set<std::size_t> shared_; ///< leaves that alike scopes share
     Drawing drawing_;
 };
@@ -296,5 +316,25 @@ std::size_t deepest(const Graph& graph) {
 }
 
 Drawing draw(const Graph& graph, const DrawOptions& options) { return Drawer(graph, options).draw(); }
+
+Drawing draw_at_most(const Graph& graph, DrawOptions options, std::size_t most, std::string& coarser) {
+    Drawing drawing = draw(graph, options);
+    const std::size_t wanted = drawing.boxes.size();
+    if (wanted > most) {
+        coarser = "modules";
+        options.level = DrawOptions::Level::module;
+        options.depth.reset();
+        drawing = draw(graph, options);
+    }
+    if (drawing.boxes.size() > most) {
+        coarser = "the outermost scopes";
+        options.depth = 1;
+        drawing = draw(graph, options);
+    }
+    if (drawing.boxes.size() > most)
+        throw Error(fmt::format("graph: {} boxes even at the coarsest level, and {} are the most a picture can show; group lines under scopes", drawing.boxes.size(), most));
+    if (!coarser.empty()) coarser = fmt::format("{} boxes are too many for a picture; it shows {}: {} boxes", wanted, coarser, drawing.boxes.size());
+    return drawing;
+}
 
 } // namespace chalkgrad

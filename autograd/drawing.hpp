@@ -53,6 +53,7 @@ struct Frame {
     std::string id, title;
     std::size_t parent;
     std::size_t copies = 1; ///< how many alike scopes it stands for
+    bool on_stream = false; ///< the stream runs through it
 };
 
 struct Drawing {
@@ -68,5 +69,9 @@ std::size_t deepest(const Graph& graph);
 /// The boxes and arrows of a graph. A parameter or constant that one box alone reads is part of it at module level; one that
 /// several read is drawn once. Throws Error for a depth out of range.
 Drawing draw(const Graph& graph, const DrawOptions& options = {});
+
+/// The same, or where that has more than `most` boxes the module level, or where that has too, the outermost scopes alone.
+/// `coarser` then says what was drawn instead. Graphviz takes seconds from about 1,500 boxes on.
+Drawing draw_at_most(const Graph& graph, DrawOptions options, std::size_t most, std::string& coarser);
 
 } // namespace chalkgrad

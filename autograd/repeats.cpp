@@ -11,9 +11,10 @@ namespace {
 /// What a scope is called, but for numbers, and what its lines do, as text that is equal for alike scopes: operands inside by
 /// distance, those outside by shape and kind.
 std::string signature(const Graph& graph, std::size_t scope, const std::vector<std::size_t>& lines) {
+    // The first of several blocks reads the input, the last makes the output: for what they do both are lines like others.
     const auto kind = [&](std::size_t line) {
-        const GraphNode::Kind is = graph.nodes[line].kind;
-        return static_cast<int>(is == GraphNode::Kind::output ? GraphNode::Kind::op : is);
+        const GraphNode& node = graph.nodes[line];
+        return static_cast<int>(node.given ? node.kind : GraphNode::Kind::op);
     };
     std::string text;
     for (const char c : graph.scopes[scope].name)

@@ -4,6 +4,9 @@
 #include <chalkgrad/experiments/render.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +14,9 @@
 
 #include <fmt/format.h>
 #include <graphviz/gvc.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 // Graphviz and the font libraries keep what they have loaded, about 6 kB a drawing.
@@ -114,15 +120,13 @@ void check_pixels(GVC_t* context, Agraph_t* graph) {
             "render_dot: the graph would be {:.0f} pixels across, a png holds 32000; use svg or pdf", pixels));
 }
 
-}  // namespace
-
-std::string render_dot(std::string_view dot, std::string_view format) {
+/// The work of render_dot; `graphviz` is held.
+std::string render(std::string_view dot, std::string_view format) {
     require_format("render_dot", format, {"svg", "pdf", "png", "plain", "json", "dot"});
     if (dot.find('\0') != std::string_view::npos)
         throw Error("render_dot: the DOT text holds a NUL byte; escape or drop it in the label it comes from");
     const std::string name(format);
 
-    const std::scoped_lock lock(graphviz);
     const Listening listening;
     static GVC_t* const context = gvContext();  // lives as long as the program: it owns the loaded plugins
 
@@ -151,6 +155,66 @@ std::string render_dot(std::string_view dot, std::string_view format) {
     if (!said.empty()) refuse(format, "Graphviz complained about the graph");
     if (format == "pdf") remove_pdf_date(picture);
     return picture;
+}
+
+/// Until the end of the pipe, or until the time is up: then nothing.
+std::optional<std::string> read_until(int pipe, std::chrono::steady_clock::time_point end) {
+    std::string text;
+    for (char bytes[1 << 16];;) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+        pollfd waiting{pipe, POLLIN, 0};
+        const int ready = left <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+        if (ready == 0) return {};
+        if (ready < 0 && errno == EINTR) continue;
+        const ssize_t n = ready < 0 ? -1 : ::read(pipe, bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return text;
+        text.append(bytes, static_cast<std::size_t>(n));
+    }
+}
+
+}  // namespace
+
+std::string render_dot(std::string_view dot, std::string_view format) {
+    const std::scoped_lock lock(graphviz);
+    return render(dot, format);
+}
+
+std::optional<std::string> render_dot_within(std::string_view dot, std::string_view format, double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(static_cast<long long>(seconds * 1e6));
+    int ends[2];
+    if (::pipe(ends) != 0) throw Error("render_dot: no pipe to a second process; too many files are open");
+    pid_t child;
+    {
+        const std::scoped_lock lock(graphviz);  // the copy of the process must not find another thread at work in Graphviz
+        child = ::fork();
+        if (child == 0) {
+            ::close(ends[0]);
+            std::string answer;
+            try {
+                answer = '+' + render(dot, format);
+            } catch (const std::exception& error) {
+                answer = std::string("-") + error.what();
+            }
+            for (std::string_view left = answer; !left.empty();) {
+                const ssize_t n = ::write(ends[1], left.data(), left.size());
+                if (n <= 0) break;
+                left.remove_prefix(static_cast<std::size_t>(n));
+            }
+            ::_exit(0);
+        }
+    }
+    ::close(ends[1]);
+    std::optional<std::string> answer;
+    if (child > 0) answer = read_until(ends[0], end);
+    ::close(ends[0]);
+    if (child < 0) throw Error("render_dot: no second process could be started; too many are running");
+    if (!answer) ::kill(child, SIGKILL);
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    if (!answer) return {};
+    if (answer->empty()) throw Error("render_dot: Graphviz ended without a picture; try dot or a smaller graph");
+    if (answer->front() == '-') throw Error(answer->substr(1));
+    return answer->substr(1);
 }
 
 }  // namespace chalkgrad

@@ -1,6 +1,7 @@
 // Pictures of graphs, drawn in memory by Graphviz's libraries.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,5 +13,8 @@ namespace chalkgrad {
 /// Throws Error for an unknown format, for DOT that does not parse, for whatever Graphviz warns of, and when the
 /// plugin that writes the format is not installed. May be called from several threads; they take turns.
 std::string render_dot(std::string_view dot, std::string_view format);
+
+/// The same in a process of its own that is stopped after so many seconds: nothing if the picture was not done by then.
+std::optional<std::string> render_dot_within(std::string_view dot, std::string_view format, double seconds);
 
 }  // namespace chalkgrad

@@ -97,9 +97,9 @@ std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded, const Gr
     return {};
 }
 
-/// The drawing of a block; at module level if the level asked for has more boxes than a picture can hold.
+/// The drawing of a block, coarser than asked for if it has more boxes than a picture can hold.
 Drawing drawing_of(const Recorded& recorded, const Graph& graph, const Topology& topology, const GraphCommand& command) {
-    constexpr std::size_t most_boxes = 1200; // Graphviz then needs some seconds
+    constexpr std::size_t most_boxes = 1200;
     DrawOptions options = draw_options(command);
     Drawing drawing;
     if (command.backward) {
@@ -112,51 +112,71 @@ Drawing drawing_of(const Recorded& recorded, const Graph& graph, const Topology&
         options.notes = value_notes(recorded.tape);
     }
     const std::string under = recorded.formula + drawing.subtitle;
-    drawing = draw(graph, options);
-    if (drawing.boxes.size() > most_boxes && options.level != DrawOptions::Level::module) {
-        say(fmt::format("{} boxes at level {} are too many for a picture: drawn at level module", drawing.boxes.size(), command.level));
-        options.level = DrawOptions::Level::module;
-        options.depth.reset();
-        drawing = draw(graph, options);
-    }
+    std::string coarser;
+    drawing = draw_at_most(graph, options, most_boxes, coarser);
+    if (!coarser.empty()) say(coarser);
     drawing.title = recorded.title;
     drawing.subtitle = under;
     return drawing;
+}
+
+std::vector<Recorded> record(const GraphCommand& command) {
+    std::vector<std::string> blocks = command.side_by_side;
+    if (!command.block.empty()) blocks.insert(blocks.begin(), command.block);
+    if (blocks.empty()) throw Error("graph: give a block; 'chalkgrad list blocks' shows them");
+    std::vector<Recorded> list;
+    for (const std::string& block : blocks) {
+        const Recorded recorded = record_block(block);
+        list.push_back(command.level == "composed" ? composed(recorded) : recorded);
+    }
+    return list;
+}
+
+std::string json_of(const Recorded& recorded) {
+    const Graph graph = graph_of(recorded.tape, recorded.inputs, {recorded.output});
+    const Topology topology = topology_of(graph);
+    for (const std::string& contradiction : topology.contradictions) say(contradiction);
+    nlohmann::json json = to_json(graph, topology);
+    if (const auto jacobian = checked_jacobian(recorded, graph, topology))
+        json["topology"]["jacobian"] = {{"formula", jacobian->formula}, {"relative_error", json_number(jacobian->error)}};
+    return json_text(json);
+}
+
+std::string dot_of(const std::vector<Recorded>& list, const GraphCommand& command) {
+    std::vector<Drawing> drawings;
+    for (const Recorded& recorded : list) {
+        const Graph graph = graph_of(recorded.tape, recorded.inputs, {recorded.output});
+        const Topology topology = topology_of(graph);
+        for (const std::string& contradiction : topology.contradictions) say(contradiction);
+        drawings.push_back(drawing_of(recorded, graph, topology, command));
+    }
+    return to_dot(drawings, dot_options(command));
+}
+
+/// The picture, at the coarsest level if Graphviz does not come to an end with what was asked for.
+std::string picture_of(const std::vector<Recorded>& list, const GraphCommand& command, const std::string& format) {
+    constexpr double patience = 30; // seconds
+    if (auto picture = render_dot_within(dot_of(list, command), format, patience)) return *picture;
+    say(fmt::format("Graphviz was not done after {} seconds; it shows the outermost scopes instead", patience));
+    GraphCommand coarse = command;
+    coarse.level = "module";
+    coarse.depth = 1;
+    if (auto picture = render_dot_within(dot_of(list, coarse), format, patience)) return *picture;
+    throw Error(fmt::format("graph: Graphviz was not done after {} seconds with the outermost scopes alone; use --format dot or json", patience));
 }
 
 } // namespace
 
 int run_graph(const GraphCommand& command) {
     const std::string format = format_of(command);
-    const DotOptions look = dot_options(command);
-    draw_options(command);
+    draw_options(command); // refuses what is wrong before any work
+    dot_options(command);
     if (command.output && std::filesystem::is_directory(*command.output))
         throw Error(fmt::format("graph: '{}' is a folder; name a file in it", command.output->string()));
+    const std::vector<Recorded> list = record(command);
+    if (format == "json" && list.size() > 1) throw Error("graph: JSON holds one graph; leave --side-by-side out");
 
-    std::vector<std::string> blocks = command.side_by_side;
-    if (!command.block.empty()) blocks.insert(blocks.begin(), command.block);
-    if (blocks.empty()) throw Error("graph: give a block; 'chalkgrad list blocks' shows them");
-    if (format == "json" && blocks.size() > 1) throw Error("graph: JSON holds one graph; leave --side-by-side out");
-
-    std::vector<Drawing> drawings;
-    std::string bytes;
-    for (const std::string& block : blocks) {
-        Recorded recorded = record_block(block);
-        if (command.level == "composed") recorded = composed(recorded);
-        const Graph graph = graph_of(recorded.tape, recorded.inputs, {recorded.output});
-        const Topology topology = topology_of(graph);
-        for (const std::string& contradiction : topology.contradictions) say(contradiction);
-        if (format == "json") {
-            nlohmann::json json = to_json(graph, topology);
-            if (const auto jacobian = checked_jacobian(recorded, graph, topology))
-                json["topology"]["jacobian"] = {{"formula", jacobian->formula}, {"relative_error", json_number(jacobian->error)}};
-            bytes = json_text(json);
-        } else {
-            drawings.push_back(drawing_of(recorded, graph, topology, command));
-        }
-    }
-    if (format != "json") bytes = to_dot(drawings, look);
-    if (format != "json" && format != "dot") bytes = render_dot(bytes, format);
+    const std::string bytes = format == "json" ? json_of(list[0]) : format == "dot" ? dot_of(list, command) : picture_of(list, command, format);
     if (command.output)
         write_file(*command.output, bytes);
     else if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())

@@ -4,14 +4,17 @@
 
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/dot.hpp>
+#include <chalkgrad/autograd/topology.hpp>
 #include <chalkgrad/experiments/render.hpp>
 #include <chalkgrad/nn/catalog.hpp>
+#include <chalkgrad/nn/stack.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 
 using namespace chalkgrad;
@@ -111,6 +114,13 @@ BOOST_AUTO_TEST_CASE(every_block_is_laid_out_well) {
         drawing.title = block.name;
         drawing.subtitle = block.formula;
         check_layout(to_dot({drawing}), block.name);
+        DrawOptions ops;
+        ops.level = DrawOptions::Level::op;
+        check_layout(to_dot({draw(recorded.graph, ops)}), block.name + ", every op");
+        DrawOptions both;
+        both.backward = true;
+        both.notes.assign(recorded.graph.nodes.size(), {{Note::Kind::value, "value rms 0.1234"}, {Note::Kind::missing, "gradient not computed"}});
+        check_layout(to_dot({draw(recorded.graph, both)}), block.name + ", backward");
     }
 }
 
@@ -153,6 +163,70 @@ BOOST_AUTO_TEST_CASE(side_by_side_with_everything_on) {
                 before = box.left;
                 break;
             }
+}
+
+/// A language model of `layers` Pre-LN blocks of Llama 3.1 8B's sizes, as shapes; every third block with a window if `unlike`.
+Graph model(std::size_t layers, bool unlike) {
+    nn::BlockOptions block{.d = 4096, .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()}, .ffn = nn::FfnOptions{.width = 14336}};
+    nn::LanguageModelOptions options;
+    options.vocabulary = 128256;
+    for (std::size_t k = 0; k < layers; ++k) {
+        options.blocks.push_back(block);
+        if (unlike && k % 3 == 0) options.blocks.back().attention.window = 16 + k;
+    }
+    const nn::LanguageModel whole(options);
+    const Tape tape(Tape::Mode::shapes_only);
+    nn::Binding<double> on(tape);
+    const Array<std::int64_t> ids = xt::xarray<std::int64_t>{1, 2, 3, 4};
+    const Var<double> y = whole(on, ids);
+    return graph_of(tape, {}, {y.line()});
+}
+
+double seconds(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+BOOST_AUTO_TEST_CASE(whole_models_in_seconds) {
+    for (const bool unlike : {false, true}) {
+        for (const auto level : {DrawOptions::Level::module, DrawOptions::Level::op}) {
+            std::string coarser, dot;
+            std::size_t boxes = 0;
+            const double took = seconds([&] {
+                const Graph graph = model(36, unlike);
+                BOOST_TEST(topology_of(graph).placement == "pre");
+                DrawOptions options;
+                options.level = level;
+                const Drawing drawing = draw_at_most(graph, options, 1200, coarser);
+                boxes = drawing.boxes.size();
+                dot = to_dot({drawing});
+                BOOST_TEST(render_dot(dot, "svg").size() > 1000u);
+            });
+            const bool module = level == DrawOptions::Level::module;
+            BOOST_TEST_MESSAGE((module ? "module" : "op") << (unlike ? ", unlike: " : ": ") << boxes << " boxes, " << took << " s " << coarser);
+            BOOST_TEST(took < (module ? 2 : 5) * 4.0); // with room for a busy machine
+            if (module) check_layout(dot, "36 layers");
+            if (!unlike) BOOST_TEST(dot.find("×36") != std::string::npos);
+            if (!unlike) BOOST_TEST(boxes < (module ? 20u : 60u));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_large_is_drawn_coarser) {
+    const Graph graph = model(4, true);
+    DrawOptions options;
+    options.level = DrawOptions::Level::op;
+    std::string coarser;
+    BOOST_TEST(draw_at_most(graph, options, 1000, coarser).boxes.size() > 50u);
+    BOOST_TEST(coarser.empty());
+    BOOST_TEST(draw_at_most(graph, options, 50, coarser).boxes.size() < 50u);
+    BOOST_TEST(coarser.find("it shows modules") != std::string::npos);
+    coarser.clear();
+    BOOST_TEST(draw_at_most(graph, options, 15, coarser).boxes.size() <= 15u);
+    BOOST_TEST(coarser.find("the outermost scopes") != std::string::npos);
+    coarser.clear();
+    BOOST_CHECK_THROW(draw_at_most(graph, options, 2, coarser), Error);
 }
 
 BOOST_AUTO_TEST_CASE(no_name_breaks_a_picture) { // G36, G37, and their kind

@@ -108,6 +108,19 @@ BOOST_AUTO_TEST_CASE(threads_take_turns) {
     BOOST_TEST(wrong == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_picture_within_a_time) {
+    BOOST_TEST((render_dot_within(graph, "svg", 60) == render_dot(graph, "svg")));
+    BOOST_CHECK_EXCEPTION(render_dot_within("digraph {", "svg", 60), Error,
+                          [](const Error& e) { return contains(e.what(), "syntax error"); });
+    // A mesh that Graphviz takes minutes for.
+    std::string mesh = "digraph {";
+    for (int i = 0; i < 400; ++i)
+        for (int k = 1; k < 40; k += 3) mesh += fmt::format(" n{} -> n{};", i, (i * k + 17) % 400);
+    mesh += "}";
+    BOOST_TEST(!render_dot_within(mesh, "svg", 0.3));
+    BOOST_TEST((render_dot_within(graph, "svg", 60) == render_dot(graph, "svg")));
+}
+
 BOOST_AUTO_TEST_CASE(text_is_made_fit_for_one_line) {
     BOOST_TEST(one_line("a\nb\tc\x7F") == "a b c ");
     BOOST_TEST(one_line("γ₂ 🙂") == "γ₂ 🙂");
