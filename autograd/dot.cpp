@@ -1,6 +1,7 @@
 // Writing DOT.
 #include <chalkgrad/autograd/dot.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -71,6 +72,7 @@ public:
         std::string tops;
         for (std::size_t k = 0; k < drawings_.size(); ++k) {
             const Drawing& drawing = drawings_[k];
+            backward_ = std::any_of(drawing.arrows.begin(), drawing.arrows.end(), [](const Arrow& a) { return a.look == Arrow::Look::cotangent; });
             dot_prefix_ = drawings_.size() > 1 ? fmt::format("d{}_", k) : "";
             id_prefix_ = drawings_.size() > 1 ? fmt::format("d{}-", k) : "";
             std::string title = dot_text(drawing.title, 200);
@@ -151,10 +153,12 @@ private:
         }
         if (residual) {
             out_ += fmt::format(", penwidth=4, color=\"{}\", weight=1000", palette_.stream);
+            if (backward_) out_ += ", tailport=s, headport=n"; // the cotangent beside it would push it off the middle
             // One unbroken line, with a head where it ends.
             out_ += to.look == Box::Look::output ? ", arrowsize=0.5" : ", dir=none";
         }
-        if (back) out_ += fmt::format(", style=dashed, penwidth=1.3, color=\"{}\", dir=back, weight=0", palette_.cotangent);
+        // With a label of its own it is not laid out as one with the stream's line, which would bend.
+        if (back) out_ += fmt::format(", label=\" \", style=dashed, penwidth=1.3, color=\"{}\", dir=back, weight=0", palette_.cotangent);
         out_ += "];\n";
     }
 
@@ -216,6 +220,7 @@ private:
     const DotOptions& options_;
     const Palette& palette_;
     std::string out_, dot_prefix_, id_prefix_;
+    bool backward_ = false; ///< of the drawing being written
 };
 
 /// Well-formed UTF-8 of at most `longest` characters, each written by `write(out, code point, bytes)`.

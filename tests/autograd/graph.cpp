@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(elements_of_a_picture_are_named_by_tape_lines) {
     Tape t;
     const Var<double> x = t.variable(1.0, "x");
     const Scope scope = t.scope("inside");
-    const Var<double> y = x * x;
+    const Var<double> y = x * x, z = y * y;
     const std::string dot = to_dot(graph_of(t));
     for (const char* id : {"id=\"line-0\"", "id=\"line-1\"", "id=\"edge-0-1-0\"", "id=\"edge-0-1-1\"", "id=\"scope-1\""})
         BOOST_TEST(dot.find(id) != std::string::npos, id);
