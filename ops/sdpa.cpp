@@ -94,7 +94,9 @@ void attention_score_gradient(AttentionTile<T> tile, const T* p, const T* slope,
     for (std::size_t r = 0; r < tile.rows; ++r, p += tile.keys, gp += tile.keys, slope += cap == 0 ? 0 : tile.keys) {
         const T d = delta[r];
         const std::size_t first = tile.from[r], n = tile.to[r] - first;
-        each<T>(tile.keys, [=](std::size_t j) FAST { gp[j] = p[j] == 0 ? T(0) : p[j] * (gp[j] - d); });
+        // α at once, where nobody asks for Z̄ itself.
+        const T factor = cap == 0 && gmask == nullptr ? scale : T(1);
+        each<T>(tile.keys, [=](std::size_t j) FAST { gp[j] = p[j] == 0 ? T(0) : p[j] * (gp[j] - d) * factor; });
         if (gmask != nullptr) {
             T* const g = gmask + r * tile.mask_row + first * tile.mask_key;
             if (tile.mask_key == 0)
@@ -102,10 +104,10 @@ void attention_score_gradient(AttentionTile<T> tile, const T* p, const T* slope,
             else
                 each<T>(n, [=](std::size_t j) FAST { g[j] += gp[first + j]; });
         }
-        if (cap == 0)
-            each<T>(tile.keys, [=](std::size_t j) FAST { gp[j] *= scale; });
-        else
+        if (cap != 0)
             each<T>(n, [=](std::size_t j) FAST { gp[first + j] *= scale * slope[first + j]; });
+        else if (gmask != nullptr)
+            each<T>(tile.keys, [=](std::size_t j) FAST { gp[j] *= scale; });
     }
 }
 

@@ -16,18 +16,21 @@ FAST inline T minus_abs(T x) {
         return -abs(x);
 }
 
-/// One element of it; a limit that is absent is +inf, and not `limited` says that both are. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
+/// Which limits there are, where the compiler can use it.
+enum class SwigluLimits { none, some, both };
+
+/// One element of it; a limit that is absent is +inf. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
 /// smaller, and 1 − p, the other one, loses no digit.
-template <class T, bool limited>
+template <class T, SwigluLimits limits>
 struct Swiglu {
     T alpha, gate_limit, up_limit, shift;
 
     FAST T gate(T g) const {
-        if constexpr (!limited) return g;
+        if constexpr (limits == SwigluLimits::none) return g;
         return g > gate_limit ? gate_limit : g;
     }
     FAST T up(T u) const {
-        if constexpr (!limited) return u;
+        if constexpr (limits == SwigluLimits::none) return u;
         const T v = u > up_limit ? up_limit : u;
         return v < -up_limit ? -up_limit : v;
     }
@@ -37,7 +40,10 @@ struct Swiglu {
         return s == 0 ? T(-0.0) : f;
     }
     // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
-    FAST static bool below(T x, T limit) { return !limited || x <= limit || limit == T(__builtin_inf()); }
+    FAST static bool below(T x, T limit) {
+        if constexpr (limits == SwigluLimits::none) return true;
+        return x <= limit || (limits == SwigluLimits::some && limit == T(__builtin_inf()));
+    }
 
     FAST Pair<T> value_and_p(T g, T u) const {
         const T z = gate(g), w = alpha * z, e = exp_of_negative(minus_abs(w)), p = e / (1 + e), q = 1 - p;
@@ -52,17 +58,20 @@ struct Swiglu {
         const T f = phi(z, s), bend = alpha * (f * t), slope = s + (t == 0 ? T(0) : bend);
         const T gg = gy * (up(u) + shift) * slope, gu = gy * f;
         return {below(g, gate_limit) && !is_zero(gy) ? gg : T(0),
-                below(u, up_limit) && below(-u, up_limit) && !is_zero(gy) ? gu : T(0)};
+                below(abs(u), up_limit) && !is_zero(gy) ? gu : T(0)};
     }
 };
 
-/// body(act), with the shorter act where nothing is limited.
+/// body(act): the shortest act for these limits.
 template <class T, class F>
 FAST inline void with_swiglu(T alpha, T gate_limit, T up_limit, T shift, F body) {
-    if (gate_limit == T(__builtin_inf()) && up_limit == T(__builtin_inf()))
-        body(Swiglu<T, false>{alpha, gate_limit, up_limit, shift});
+    const T absent(__builtin_inf());
+    if (gate_limit == absent && up_limit == absent)
+        body(Swiglu<T, SwigluLimits::none>{alpha, gate_limit, up_limit, shift});
+    else if (gate_limit == absent || up_limit == absent)
+        body(Swiglu<T, SwigluLimits::some>{alpha, gate_limit, up_limit, shift});
     else
-        body(Swiglu<T, true>{alpha, gate_limit, up_limit, shift});
+        body(Swiglu<T, SwigluLimits::both>{alpha, gate_limit, up_limit, shift});
 }
 
 template <class T>
@@ -89,7 +98,7 @@ void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T sh
 
 template <class T>
 void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T* y) {
-    const Swiglu<T, true> act{alpha, limit, limit, 1};
+    const Swiglu<T, SwigluLimits::both> act{alpha, limit, limit, 1};
     each<T>(n, [=](std::size_t i) FAST {
         const Pair<T> both = act.value_and_p(x[2 * i], x[2 * i + 1]);
         y[i] = both.first;
@@ -98,7 +107,7 @@ void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T
 }
 template <class T>
 void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* x, const T* p, const T* gy, T* gx) {
-    const Swiglu<T, true> act{alpha, limit, limit, 1};
+    const Swiglu<T, SwigluLimits::both> act{alpha, limit, limit, 1};
     each<T>(n, [=](std::size_t i) FAST {
         const Pair<T> both = act.gradients(x[2 * i], x[2 * i + 1], p[i], gy[i]);
         gx[2 * i] = both.first;

@@ -282,6 +282,31 @@ BOOST_AUTO_TEST_CASE(a_sweep_towards_an_intermediate_stops_there) {
     expect(grad(h, std::vector<Var<double>>{h}, Doubles{1, 2, 3})[0], Doubles{1, 2, 3});
 }
 
+BOOST_AUTO_TEST_CASE(the_cotangent_stays_the_callers) {
+    // The sweep reads it where it is: the tape may neither change it nor take its memory for the next buffer.
+    Tape t;
+    const auto x = t.variable(Doubles{1, 2, 3, 4, 5});
+    const Doubles gy{1, -2, 3, -4, 5}, nines{9, 9, 9, 9, 9};
+    int calls = 0;
+    const auto y = custom("twice", [](const Doubles& a) { return Doubles(2 * a); },
+                          [&calls](const Doubles&, const Doubles&, const Doubles& g) {
+                              if (++calls == 2) throw std::runtime_error("the user's own");
+                              return Doubles(2 * g);
+                          },
+                          x);
+    y.backward(gy);
+    expect(x.grad(), Doubles(2 * gy));
+    BOOST_CHECK_THROW(y.backward(gy), std::runtime_error);
+    expect(grad(y, std::vector<Var<double>>{x, y}, gy)[1], gy);
+    for (int i = 0; i < 4; ++i) t.variable(nines);
+    expect(gy, Doubles{1, -2, 3, -4, 5});
+    y.keep_grad();
+    y.backward(gy);
+    t.zero_grad(); // kept gradients are the tape's own
+    t.variable(nines);
+    expect(gy, Doubles{1, -2, 3, -4, 5});
+}
+
 BOOST_AUTO_TEST_CASE(a_throwing_backward_changes_no_gradient) {
     Tape t;
     const auto x = t.variable(2.0, "x"), z = t.variable(3.0, "z");
