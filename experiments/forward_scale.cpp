@@ -22,6 +22,14 @@ const Step none = [](const Var<double>& h, const Var<double>& w) { return h + ma
 const Step pre = [](const Var<double>& h, const Var<double>& w) { return h + matmul(w, rms_norm_floor(h)); };
 const Step post = [](const Var<double>& h, const Var<double>& w) { return rms_norm_floor(h + matmul(w, h)); };
 
+/// The Pre-LN recurrence with four features: a tape that can be read line by line.
+Var<double> three_small_steps(Generator& rng) {
+    const Tape tape;
+    Var<double> h = tape.variable(rng.standard_normal({4}), "h0");
+    for (const char* const name : {"W1", "W2", "W3"}) h = pre(h, tape.variable(rng.normal(0, 0.5, {4, 4}), name));
+    return sqrt(mean(square(h))).named("rms");
+}
+
 void run(Report& report, const ExperimentOptions& options) {
     Generator rng{Seed(options.seed_or(course_seed))};
     Tape tape;
@@ -54,6 +62,7 @@ void run(Report& report, const ExperimentOptions& options) {
         plot.series.push_back(std::move(series));
     }
     report.plot(plot);
+    report.tape(three_small_steps(rng));
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/tape.hpp>
 #include <chalkgrad/experiments/plot.hpp>
 #include <chalkgrad/experiments/table.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -72,6 +73,10 @@ public:
     void heat_map(HeatMap map);
     void graph(std::string name, std::string dot);
 
+    /// A tape small enough to read, from its leaves to y: what `chalkgrad trace` and `present` show of this experiment.
+    void tape(Var<double> y) { tape_ = std::move(y); }
+    const Var<double>& tape() const { return tape_; }
+
     const std::string& experiment() const { return experiment_; }
     const std::vector<Number>& numbers() const { return numbers_; }
     const std::vector<Measured>& measured() const { return measured_; }
@@ -106,6 +111,7 @@ private:
     std::vector<HeatMap> maps_;
     std::vector<Graph> graphs_;
     std::vector<std::string> names_;
+    Var<double> tape_;
 };
 
 }  // namespace chalkgrad

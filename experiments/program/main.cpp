@@ -9,9 +9,11 @@
 #include <chalkgrad/experiments/program/graph.hpp>
 #include <chalkgrad/experiments/program/list.hpp>
 #include <chalkgrad/experiments/program/parity.hpp>
+#include <chalkgrad/experiments/program/present.hpp>
 #include <chalkgrad/experiments/program/rng.hpp>
 #include <chalkgrad/experiments/program/run.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
+#include <chalkgrad/experiments/program/trace.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -207,6 +209,29 @@ void add_graph(CLI::App& app, Call& call) {
         ->type_name("FILE");
 }
 
+void add_trace(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<TraceOptions>(
+        app, call, "trace", "Print a tape as a table: every value, and every adjoint after the sweep", run_trace,
+        "  chalkgrad trace pre\n"
+        "  chalkgrad trace rms_norm --seed 3\n"
+        "  chalkgrad trace forward_scale --json");
+    command->add_option("BLOCK", options->name, "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)")->required();
+    add_seed(command, options->seed, "Seed of the numbers and of the cotangent, 0");
+    command->add_flag("--json", options->json, "One JSON document on standard output");
+}
+
+void add_present(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<PresentOptions>(
+        app, call, "present", "Make a page that steps through a tape, forward and backward", run_present,
+        "  chalkgrad present pre -o pre.html\n"
+        "  chalkgrad present swiglu_act -o swiglu.html --frames swiglu.pdf\n"
+        "The page needs no network and no other file. Its keys: arrows step, d shows a derivation, ? shows the others.");
+    command->add_option("BLOCK", options->name, "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)")->required();
+    command->add_option("-o,--output", options->output, "The page to write")->type_name("PAGE.html");
+    command->add_option("--frames", options->frames, "Slides: one numbered page for every step, printed by Chromium")->type_name("FILE.pdf");
+    add_seed(command, options->seed, "Seed of the numbers and of the cotangent, 0");
+}
+
 // ---- the way out
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -253,6 +278,8 @@ int run(int argc, char** argv) {
     add_parity(app, call);
     add_run(app, call);
     add_graph(app, call);
+    add_trace(app, call);
+    add_present(app, call);
     add_rng(app, call);
 
     check_command(app, argc, argv);
