@@ -1,0 +1,72 @@
+// Putting the page of `chalkgrad present` together from its parts in experiments/page.
+#include <chalkgrad/experiments/present_page.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/dot.hpp>
+#include <chalkgrad/experiments/embedded.hpp>
+#include <chalkgrad/experiments/inline_svg.hpp>
+#include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/render.hpp>
+#include <chalkgrad/experiments/stepping.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// JSON that can stand in a <script> element: no end tag, no comment can begin in it.
+std::string script_json(const nlohmann::json& document) {
+    std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), out;
+    for (const char c : text)
+        if (c == '<')
+            out += "\\u003c";
+        else
+            out += c;
+    return out;
+}
+
+/// The template with every {{NAME}} replaced; what is put in is not looked at again.
+std::string filled(std::string_view page, const std::vector<std::pair<std::string_view, std::string>>& parts) {
+    std::string out;
+    for (;;) {
+        const std::size_t begin = page.find("{{"), end = page.find("}}", begin);
+        if (end == page.npos) return out += page;
+        const std::string_view name = page.substr(begin + 2, end - begin - 2);
+        out += page.substr(0, begin);
+        for (const auto& [key, text] : parts)
+            if (key == name) out += text;
+        page.remove_prefix(end + 2);
+    }
+}
+
+std::string part(std::string_view name) { return std::string(embedded(fmt::format("experiments/page/{}", name))); }
+
+/// Every line of the tape as a box of its own; ids begin with the theme's name.
+std::string graph_svg(const Graph& graph, const char* theme) {
+    DrawOptions draw_options;
+    draw_options.level = DrawOptions::Level::op;
+    draw_options.fold_repeats = false;
+    DotOptions look;
+    look.theme = std::string_view(theme) == "dark" ? DotOptions::Theme::dark : DotOptions::Theme::light;
+    look.legend = false;
+    return inline_svg(render_dot(to_dot({draw(graph, draw_options)}, look), "svg"), fmt::format("{}-", theme));
+}
+
+} // namespace
+
+std::string present_page(const Subject& subject, const std::optional<Katex>& katex) {
+    const Graph graph = graph_of(subject.y.tape(), subject.inputs, {subject.y.line()});
+    return filled(part("present.html"), {{"name", xml_text(one_line(subject.name))},
+                                         {"title", xml_text(one_line(subject.title))},
+                                         {"licence", katex ? "<!--\n" + part("katex-licence.txt") + "-->\n" : ""},
+                                         {"katex.css", katex ? katex->style : ""},
+                                         {"katex.js", katex ? katex->script : ""},
+                                         {"present.css", part("present.css")},
+                                         {"light", graph_svg(graph, "light")},
+                                         {"dark", graph_svg(graph, "dark")},
+                                         {"data", script_json(stepping_json(subject))},
+                                         {"markdown.js", part("markdown.js")},
+                                         {"present.js", part("present.js")}});
+}
+
+} // namespace chalkgrad
