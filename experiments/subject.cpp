@@ -8,7 +8,7 @@
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
-#include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/nn/catalog.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 
 namespace chalkgrad {
@@ -22,11 +22,11 @@ Subject subject(std::string name, std::string title, Var<double> y, std::vector<
     return {std::move(name), std::move(title), std::move(y), std::move(inputs), std::move(cotangent)};
 }
 
-Subject of_block(nn::Placement placement, std::uint64_t seed) {
-    const Tape tape;
-    Generator rng{Seed(seed)};
-    const Var<double> x = tape.variable(rng.standard_normal({3, 4}), "h");
-    return subject(nn::name(placement), nn::formula(placement), nn::stand_in_block(placement, x), {x.line()}, seed);
+Subject of_block(const nn::BlockEntry& block, std::uint64_t seed) {
+    const nn::Recorded recorded = block.record(Tape(), seed);
+    std::vector<std::size_t> inputs;
+    for (const Var<double>& x : recorded.inputs) inputs.push_back(x.line());
+    return subject(block.name, block.formula, recorded.output, std::move(inputs), seed);
 }
 
 Subject of_op(const CatalogEntry& op, std::uint64_t seed) {
@@ -48,9 +48,9 @@ Subject of_experiment(const std::string& command, const Experiment& experiment, 
 
 Subject find_subject(const std::string& command, const std::string& name, std::uint64_t seed) {
     std::vector<std::string> known;
-    for (const nn::Placement placement : nn::placements()) {
-        if (name == nn::name(placement)) return of_block(placement, seed);
-        known.emplace_back(nn::name(placement));
+    for (const nn::BlockEntry& block : nn::blocks()) {
+        if (name == block.name) return of_block(block, seed);
+        known.push_back(block.name);
     }
     for (const CatalogEntry& op : catalog()) {
         if (name == op.name) return of_op(op, seed);

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -82,7 +83,7 @@ def keys_and_readers(browser, trace):
     # Tab reaches the buttons, every box of the graph that is seen, and every line.
     reached = set()
     browser.run("document.activeElement.blur()")
-    for _ in range(120):
+    for _ in range(2 * len(trace['lines']) + 30):
         browser.press(Keys.TAB)
         reached.add(browser.run("const e = document.activeElement; return e.id || e.getAttribute('aria-label') || e.tagName"))
     for want in ["on", "card", "tape", *(f"light-line-{k['line']}" for k in trace["lines"]), *(f"To line {k['line']}" for k in trace["lines"])]:
@@ -116,8 +117,19 @@ def without_katex(browser, folder):
     said = chalkgrad("present", "silu", "-o", page, CHALKGRAD_KATEX=str(folder / "none")).stderr
     checks.that("libjs-katex" in said, f"no word of the missing KaTeX: {said}")
     browser.open(page)
-    checks.that("\\sigma" in browser.run("return document.body.dataset.none ?? (show(1), document.querySelector('.formulas').textContent)"), "no TeX instead of KaTeX")
+    browser.press(Keys.ARROW_RIGHT)
+    checks.that("\\sigma" in browser.text(".formulas"), "no TeX instead of KaTeX")
     checks.none(browser.faults(), "without KaTeX")
+
+
+def slides(folder, name):
+    """As many pages as steps."""
+    pdf = folder / "slides.pdf"
+    chalkgrad("present", name, "--frames", pdf)
+    trace = json.loads(chalkgrad("trace", name, "--json").stdout)
+    swept = [line for line in trace["lines"] if line["kind"] == "op" and line["adjoint"]]
+    pages = max(int(n) for n in re.findall(rb"/Count (\d+)", pdf.read_bytes()))
+    checks.equal(pages, len(trace["lines"]) + len(swept) + 2, "slides")
 
 
 with tempfile.TemporaryDirectory() as folder, Browser(options.shots) as browser:
@@ -131,4 +143,5 @@ with tempfile.TemporaryDirectory() as folder, Browser(options.shots) as browser:
             fits(browser, name)
             checks.none(browser.faults(), name)
     without_katex(browser, folder)
+    slides(folder, options.subjects[0])
 checks.finish()
