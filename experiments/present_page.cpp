@@ -66,6 +66,9 @@ std::string present_page(const Subject& subject, const std::optional<Katex>& kat
                                          {"dark", graph_svg(graph, "dark")},
                                          {"data", script_json(stepping_json(subject))},
                                          {"markdown.js", part("markdown.js")},
+                                         {"moments.js", part("moments.js")},
+                                         {"card.js", part("card.js")},
+                                         {"graph.js", part("graph.js")},
                                          {"present.js", part("present.js")}});
 }
 

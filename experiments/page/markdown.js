@@ -19,7 +19,7 @@ function formula(tex, displayed) {
     return element;
 }
 
-/// Within a paragraph: $formula$, `code`, **strong**, *emphasis*, [text](link); a link to another page is only its text.
+/// Within a paragraph: $formula$, `code`, **strong**, *emphasis*, [text](link); a link is only its text.
 function inlines(text) {
     const out = [];
     const pattern = /\$([^$]+)\$|`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\([^)]*\)/;
@@ -37,8 +37,9 @@ function inlines(text) {
 }
 
 function table(lines) {
-    const cells = (line, tag) => line.replace(/^\||\|$/g, '').split('|').map(cell => make(tag, {}, ...inlines(cell.trim())));
-    const rows = lines.filter((_, i) => i !== 1).map((line, i) => make('tr', {}, ...cells(line, i === 0 ? 'th' : 'td')));
+    const cells = line => line.replace(/^\||\|$/g, '').split('|').map(cell => inlines(cell.trim()));
+    const row = (line, tag) => make('tr', {}, ...cells(line).map(cell => make(tag, {}, ...cell)));
+    const rows = lines.filter((_, i) => i !== 1).map((line, i) => row(line, i === 0 ? 'th' : 'td'));
     return make('table', {}, ...rows);
 }
 
