@@ -81,13 +81,4 @@ std::vector<std::vector<Note>> value_notes(const Tape& tape) {
     return notes;
 }
 
-void keep_all_gradients(const Tape& tape) {
-    for (std::size_t i = 0; i < tape.size(); ++i) {
-        const Line line = tape.line(i);
-        if (line.kind != Line::Kind::op || !line.needs_grad || line.dtype != Dtype::f64) continue;
-        const auto index = static_cast<detail::Index>(i);
-        Var<double>(tape.state_ref(), index, (*tape.state())[index].epoch).keep_grad();
-    }
-}
-
 }  // namespace chalkgrad

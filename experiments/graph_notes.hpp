@@ -15,7 +15,4 @@ std::vector<std::vector<Note>> backward_notes(const Tape& tape);
 /// Numbers that are not finite are counted. Throws Error on a tape of shapes.
 std::vector<std::vector<Note>> value_notes(const Tape& tape);
 
-/// Keeps the gradient of every double line in the sweeps that follow.
-void keep_all_gradients(const Tape& tape);
-
 }  // namespace chalkgrad

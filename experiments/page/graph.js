@@ -42,10 +42,10 @@ function middle(line) {
     return {x: whole.width / 2, y: whole.height / 2};
 }
 
-/// The whole graph where its text stays legible or the whole is asked for; else a window around this line.
+/// The whole graph where its text stays legible, at the end, and when asked for; else a window around this line.
 function windowAround(line, area) {
     const fits = Math.min(area.width / whole.width, area.height / whole.height);
-    const scale = (seeAll ? fits : Math.max(fits, legible)) * zoom;
+    const scale = (seeAll || line === null ? fits : Math.max(fits, legible)) * zoom;
     const width = area.width / scale, height = area.height / scale, centre = middle(line);
     const place = (at, part, all) => part >= all ? (all - part) / 2 : Math.min(Math.max(at - part / 2, 0), all - part);
     return [place(centre.x, width, whole.width), place(centre.y, height, whole.height), width, height].join(' ');
@@ -53,7 +53,7 @@ function windowAround(line, area) {
 
 function drawGraph(k, area) {
     const step = steps[k], known = adjoints(k), sent = new Set(step.passed.map(({line}) => line));
-    const view = windowAround(step.line ?? data.output, area);
+    const view = windowAround(step.line, area);
     for (const {svg, nodes, edges} of drawings) {
         svg.setAttribute('viewBox', view);
         nodes.forEach((node, line) => {

@@ -47,6 +47,13 @@ function summary(numbers) {
     return `${short(numbers.min)} … ${short(numbers.max)}`;
 }
 
+/// As many decimals as leave the largest number of an array `digits` digits: the points stand below each other. 0 is exactly 0.
+function aligned(x, most, digits) {
+    const decimals = digits - 1 - Math.floor(Math.log10(most));
+    if (typeof x === 'string' || x === 0 || !(decimals >= 0 && decimals <= digits + 2)) return short(x, digits);
+    return minus(x.toFixed(decimals));
+}
+
 /// Which of n indices are drawn: all, or the first ones, a gap and the last.
 function shown(n, most) {
     const all = [...Array(n).keys()];
@@ -71,7 +78,7 @@ function grid(numbers, shape, full = false) {
                 row.append(make('td', {class: 'gap'}, '…'));
                 continue;
             }
-            const x = numbers.numbers[i * columns + j], digits = full ? String(x) : short(x, narrow ? 3 : 4);
+            const x = numbers.numbers[i * columns + j], digits = full ? String(x) : aligned(x, most, narrow ? 3 : 4);
             const cell = make('td', {title: `[${i}, ${j}] ${x}`}, digits);
             if (typeof x === 'string') cell.className = 'wrong';
             else if (most > 0 && x !== 0) {

@@ -108,6 +108,7 @@ function unframe() {
 const keys = {
     ArrowRight: () => show(now + 1), ' ': () => show(now + 1), PageDown: () => show(now + 1),
     ArrowLeft: () => show(now - 1), PageUp: () => show(now - 1),
+    ArrowDown: () => at('card').scrollBy(0, 60), ArrowUp: () => at('card').scrollBy(0, -60),
     Home: () => show(0), End: () => show(steps.length - 1), b: () => show(turn),
     d: () => { if (steps[now].line !== null) derive(steps[now].line); },
     '+': () => { zoom *= 1.25; show(now); }, '-': () => { zoom /= 1.25; show(now); },
@@ -118,6 +119,7 @@ const keys = {
 document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector('dialog[open]')) return;
     if (event.key === ' ' && event.target.closest('button')) return; // it presses the button
+    if (event.key.startsWith('Arrow') && event.target === at('tape') && !/Left|Right/.test(event.key)) return; // it scrolls
     const act = keys[event.key];
     if (!act) return;
     event.preventDefault();

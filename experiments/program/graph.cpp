@@ -10,6 +10,7 @@
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/autograd/topology.hpp>
+#include <chalkgrad/autograd/trace.hpp>
 #include <chalkgrad/experiments/block_jacobian.hpp>
 #include <chalkgrad/experiments/graph_json.hpp>
 #include <chalkgrad/experiments/graph_notes.hpp>
