@@ -31,6 +31,12 @@ function reads(line, operands) {
     return list;
 }
 
+/// What the forward keeps for the backward, if anything.
+function saved(line, note) {
+    const size = line.saved.size;
+    return size > 0 ? [figure('saved', `${note}: ${size} ${size === 1 ? 'number' : 'numbers'}`, line.saved, [size])] : [];
+}
+
 function forwardCard(step) {
     const line = lines[step.line], figures = make('div', {class: 'figures'});
     if (line.kind !== 'op') {
@@ -45,9 +51,7 @@ function forwardCard(step) {
         figures.append(figure(symbol(line.input_names[i]), `${named(input)} ${shapeText(shape)}`, value, shape));
     });
     figures.append(figure(symbol('y'), `the value ${shapeText(line.shape)}`, line.value, line.shape));
-    const saved = line.saved.size;
-    if (saved > 0)
-        figures.append(figure('saved', `for the backward: ${saved} ${saved === 1 ? 'number' : 'numbers'}`, line.saved, [saved]));
+    figures.append(...saved(line, 'for the backward'));
     return [formulas(line, 'forward'), reads(line, false), figures];
 }
 
@@ -69,6 +73,7 @@ function backwardCard(step, k) {
         const head = symbol(line.input_names[input], true);
         figures.append(figure(head, `to ${named(to)}${note}`, adjoint, lines[to].shape));
     }
+    figures.append(...saved(line, 'by the forward'));
     return [formulas(line, 'backward'), reads(line, true), figures];
 }
 

@@ -19,14 +19,15 @@ function formula(tex, displayed) {
     return element;
 }
 
-/// Within a paragraph: $formula$, `code`, **strong**, *emphasis*, [text](link); a link is only its text.
+/// Within a paragraph: $formula$ and $$formula$$, `code`, **strong**, *emphasis*, [text](link); a link is only its text.
 function inlines(text) {
     const out = [];
-    const pattern = /\$([^$]+)\$|`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\([^)]*\)/;
+    const pattern = /\$\$([^$]+)\$\$|\$([^$]+)\$|`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\([^)]*\)/;
     for (let found; (found = pattern.exec(text)); text = text.slice(found.index + found[0].length)) {
         out.push(text.slice(0, found.index));
-        const [, tex, code, strong, emphasis, link] = found;
-        if (tex !== undefined) out.push(formula(tex, false));
+        const [, displayed, tex, code, strong, emphasis, link] = found;
+        if (displayed !== undefined) out.push(formula(displayed, true));
+        else if (tex !== undefined) out.push(formula(tex, false));
         else if (code !== undefined) out.push(make('code', {}, code));
         else if (strong !== undefined) out.push(make('strong', {}, ...inlines(strong)));
         else if (emphasis !== undefined) out.push(make('em', {}, ...inlines(emphasis)));

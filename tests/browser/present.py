@@ -111,6 +111,39 @@ def fits(browser, name):
     browser.scheme("light")
 
 
+def derivations(browser):
+    """Every page of docs/derivations is understood: no formula that KaTeX refuses, no mark of Markdown left as text."""
+    pages = sorted((pathlib.Path(__file__).parents[2] / "docs" / "derivations").glob("*.md"))
+    checks.that(len(pages) > 60, f"only {len(pages)} derivations")
+    for page in pages:
+        wrong = browser.run("""
+            const box = make('div', {}, ...markdown(arguments[0]));
+            const faults = [...box.querySelectorAll('.katex-error')].map(e => e.title);
+            box.querySelectorAll('.katex, code, pre').forEach(e => e.remove());
+            return [...faults, ...(box.textContent.match(/\\$|\\*\\*|`|\\]\\(|^#/gm) ?? []), ...(box.querySelector('h2') ? [] : ['no heading'])]""",
+                            page.read_text())
+        checks.equal(wrong, [], page.name)
+
+
+def hostile_names(browser, page):
+    """A name with tags in it is text, in the table, the card, the titles and what is said."""
+    name = "<img src=x onerror=console.error(1)></script><script>console.error(2)</script>"
+    text = page.read_text()
+    as_json = name.replace("<", "\\u003c")
+    changed = text.replace('"name":"gamma"', f'"name":"{as_json}"').replace('"op":"rms_norm"', f'"op":"{as_json}"')
+    checks.that(changed != text, "the page has no such name")
+    hostile = page.with_name("hostile.html")
+    hostile.write_text(changed.replace('"rms_norm":{', f'"{as_json}":{{'))
+    browser.open(hostile)
+    seen = ""
+    for _ in range(int(browser.text("#where").split("/")[1])):
+        seen += browser.text("main") + browser.text("#said")
+        browser.press("d", Keys.ESCAPE, Keys.ARROW_RIGHT)
+    checks.that(name in seen, "the name is not shown")
+    checks.that(browser.run("return !document.querySelector('img')"), "a name became an element")
+    checks.none(browser.faults(), "hostile names")
+
+
 def without_katex(browser, folder):
     """Formulas then stand as TeX, and a message says why."""
     page = folder / "plain.html"
@@ -142,6 +175,8 @@ with tempfile.TemporaryDirectory() as folder, Browser(options.shots) as browser:
             keys_and_readers(browser, trace)
             fits(browser, name)
             checks.none(browser.faults(), name)
+            derivations(browser)
+            hostile_names(browser, page)
     without_katex(browser, folder)
     slides(folder, options.subjects[0])
 checks.finish()
