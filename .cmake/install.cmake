@@ -6,6 +6,11 @@ install(TARGETS chalkgrad EXPORT chalkgrad FILE_SET HEADERS)
 if(TARGET chalkgrad-program)
     install(TARGETS chalkgrad-program)
 endif()
+if(TARGET chalkgrad-experiments)
+    install(TARGETS chalkgrad-experiments EXPORT chalkgrad-experiments FILE_SET HEADERS)
+    install(EXPORT chalkgrad-experiments NAMESPACE chalkgrad:: DESTINATION ${package}
+            FILE chalkgradExperimentsTargets.cmake)
+endif()
 install(EXPORT chalkgrad NAMESPACE chalkgrad:: DESTINATION ${package} FILE chalkgradTargets.cmake)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/chalkgradConfig.cmake.in chalkgradConfig.cmake
                               INSTALL_DESTINATION ${package})

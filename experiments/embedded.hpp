@@ -6,8 +6,8 @@
 
 namespace chalkgrad {
 
-/// The file of that path in the source tree, "experiments/forward_scale.cpp" or "docs/derivations/rms_norm.md"; empty when it is
-/// not among those that CMakeLists.txt embeds.
+/// The file of that path in the source tree, "experiments/forward_scale.cpp" or "docs/derivations/rms_norm.md"; empty
+/// when it is not among those that CMakeLists.txt embeds.
 std::string_view embedded(std::string_view path);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

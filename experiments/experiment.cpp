@@ -74,6 +74,24 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
     return finished;
 }
 
+Finished run_experiment(const Experiment& experiment, const std::filesystem::path& folder,
+                        const ExperimentOptions& options) {
+    return std::move(run_experiments({&experiment}, options, {folder, true}).front());
+}
+
+std::string summary(const std::vector<Finished>& finished) {
+    std::size_t holding = 0, numbers = 0;
+    std::string failed;
+    for (const Finished& each : finished) {
+        holding += each.report.holds();
+        numbers += each.report.numbers().size();
+        for (const Report::Number& number : each.report.numbers())
+            if (!number.holds) failed += fmt::format("  {}: {}\n", each.experiment.name, number.name);
+    }
+    return fmt::format("{} of {} experiments hold ({} numbers checked).\n{}{}", holding, finished.size(), numbers,
+                       failed.empty() ? "" : "These numbers failed:\n", failed);
+}
+
 nlohmann::json to_json(const std::vector<Finished>& finished) {
     nlohmann::json all = nlohmann::json::array();
     for (const Finished& each : finished) {

@@ -62,6 +62,13 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
                                       const OutputFolder& folder,
                                       const std::function<void(const Experiment&)>& on_start = {});
 
+/// One experiment of your own: its files, and index.html over it, in `folder`. Throws as run_experiments does.
+Finished run_experiment(const Experiment& experiment, const std::filesystem::path& folder,
+                        const ExperimentOptions& options = {});
+
+/// How many experiments hold, and by name the numbers that do not.
+std::string summary(const std::vector<Finished>& finished);
+
 /// {"experiments": [..]}, the document of `chalkgrad run --json`.
 nlohmann::json to_json(const std::vector<Finished>& finished);
 

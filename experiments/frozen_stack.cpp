@@ -62,7 +62,7 @@ void draw_pictures(Report& report, const std::vector<Case>& cases) {
     Plot scales{
         "scales", "The same weights times s: Pre grows with them, Peri does not", {"block"}, {"RMS(x)", true}, {}};
     Plot gradients{"gradients", "Gradient of the down projection", {"block"}, {"‖∂ℓ/∂W_d‖", true}, {}};
-    const std::vector<double> states = linspace(0, depth, depth + 1), blocks = linspace(1, depth, depth);
+    const std::vector<double> states = whole_numbers(0, depth), blocks = whole_numbers(1, depth);
     for (const Case& c : cases) {
         if (c.scale == 1) {
             Series& series = placements.series.emplace_back(

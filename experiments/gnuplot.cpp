@@ -58,6 +58,10 @@ bool is_whole(std::string_view picture, std::string_view format) {
     return picture.substr(picture.size() - tail).find(mark) != std::string_view::npos;
 }
 
+std::string reason_of(const std::string& said) {
+    return said.empty() ? "what it wrote is cut short; free some space in the temporary folder" : one_line(said);
+}
+
 }  // namespace
 
 std::string run_gnuplot(std::string_view script, std::string_view format) {
@@ -87,7 +91,7 @@ std::string run_gnuplot(std::string_view script, std::string_view format) {
     }
     std::string picture = content(output.get());
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !is_whole(picture, format))
-        throw Error(fmt::format("plot: gnuplot gave no whole {} picture: {}", format, one_line(content(errors.get()))));
+        throw Error(fmt::format("plot: gnuplot gave no whole {} picture: {}", format, reason_of(content(errors.get()))));
     return picture;
 }
 

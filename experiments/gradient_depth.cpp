@@ -70,7 +70,7 @@ void run(Report& report, const ExperimentOptions& options) {
             judge(report, row, "gradient of W2, middle layer", mean[depth / 2], tolerance);
             judge(report, row, "gradient of W2, last layer", mean.back(), tolerance);
             of_depth.x.push_back(double(depth)), of_depth.y.push_back(mean.back());
-            if (depth == 32) profile.series.push_back({name, linspace(1, 32, 32), mean, Mark::line_points});
+            if (depth == 32) profile.series.push_back({name, whole_numbers(1, 32), mean, Mark::line_points});
         }
         const double exponent = power(of_depth.x, of_depth.y);
         judge(report, name, "slope of log gradient over log L", exponent, tolerance);

@@ -31,4 +31,4 @@ std::string inline_svg(std::string_view svg, std::string_view prefix) {
     return out;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

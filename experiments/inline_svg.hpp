@@ -6,8 +6,9 @@
 
 namespace chalkgrad {
 
-/// The <svg> element of a file made by gnuplot or Graphviz, without what stands before it. Every id in it, and every reference to
-/// one, begins with `prefix`, so that several drawings can share a page. Throws Error when there is no <svg> element.
+/// The <svg> element of a file made by gnuplot or Graphviz, without what stands before it. Every id in it, and every
+/// reference to one, begins with `prefix`, so that several drawings can share a page. Throws Error when there is no
+/// <svg> element.
 std::string inline_svg(std::string_view svg, std::string_view prefix);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

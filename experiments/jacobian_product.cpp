@@ -87,7 +87,7 @@ void run(Report& report, const ExperimentOptions& options) {
             most.x.push_back(double(depths[i])), most.y.push_back(product.front());
         }
         largest.series.push_back(std::move(most));
-        spectrum.series.push_back({name, linspace(1, d, d), s.product.back(), Mark::line_points});
+        spectrum.series.push_back({name, whole_numbers(1, d), s.product.back(), Mark::line_points});
     }
     report.plot(largest);
     report.plot(spectrum);

@@ -10,9 +10,9 @@ namespace chalkgrad {
 namespace {
 
 constexpr std::string_view keywords[] = {
-    "auto",   "bool",     "case",    "char",   "const",  "constexpr", "else",     "enum",   "false",  "float",    "for",   "if",
-    "int",    "namespace", "operator", "return", "size_t", "static",   "struct", "switch",  "template", "true",   "typename", "using",
-    "void",   "while",    "double",  "long",   "unsigned"};
+    "auto",     "bool", "case",     "char",      "const",    "constexpr", "else",   "enum",   "false",   "float",
+    "for",      "if",   "int",      "namespace", "operator", "return",    "size_t", "static", "struct",  "switch",
+    "template", "true", "typename", "using",     "void",     "while",     "double", "long",   "unsigned"};
 
 bool in_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -25,19 +25,20 @@ std::size_t after_quote(std::string_view code) {
 
 struct Token {
     std::size_t size;
-    char kind; ///< a class of the page's style sheet, or 0
+    char kind;  ///< a class of the page's style sheet, or 0
 };
 
 Token next_token(std::string_view code, bool line_begins) {
     const char c = code[0];
-    if (code.starts_with("//") || (line_begins && c == '#')) return {std::min(code.find('\n'), code.size()), c == '#' ? 'p' : 'c'};
+    if (code.starts_with("//") || (line_begins && c == '#'))
+        return {std::min(code.find('\n'), code.size()), c == '#' ? 'p' : 'c'};
     if (c == '"' || c == '\'') return {after_quote(code), 's'};
     if (!in_word(c)) return {1, 0};
     const bool number = c >= '0' && c <= '9';
     // A number takes in its point, its exponent's sign and the quotes between its digits.
     const auto goes_on = [&](std::size_t i) {
-        return in_word(code[i]) ||
-               (number && (code[i] == '.' || code[i] == '\'' || ((code[i] == '-' || code[i] == '+') && (code[i - 1] | 0x20) == 'e')));
+        return in_word(code[i]) || (number && (code[i] == '.' || code[i] == '\'' ||
+                                               ((code[i] == '-' || code[i] == '+') && (code[i - 1] | 0x20) == 'e')));
     };
     std::size_t end = 1;
     while (end < code.size() && goes_on(end)) ++end;
@@ -46,7 +47,7 @@ Token next_token(std::string_view code, bool line_begins) {
     return {end, keyword ? 'k' : '\0'};
 }
 
-} // namespace
+}  // namespace
 
 std::string listing_html(std::string_view code) {
     std::string html;
@@ -61,4 +62,4 @@ std::string listing_html(std::string_view code) {
     return html;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

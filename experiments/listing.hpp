@@ -6,7 +6,8 @@
 
 namespace chalkgrad {
 
-/// The code escaped for HTML, with comments, strings, numbers, preprocessor lines and keywords in <span class="c|s|n|p|k">.
+/// The code escaped for HTML, with comments, strings, numbers, preprocessor lines and keywords in <span
+/// class="c|s|n|p|k">.
 std::string listing_html(std::string_view code);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

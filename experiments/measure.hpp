@@ -27,10 +27,10 @@ inline double largest(const Array<double>& x) {
     return most;
 }
 
-/// `count` numbers at equal distances, from `first` to `last`.
-inline std::vector<double> linspace(double first, double last, std::size_t count) {
-    std::vector<double> x(count);
-    for (std::size_t i = 0; i < count; ++i) x[i] = first + (last - first) * double(i) / double(count - 1);
+/// first, first + 1, …, last: layers as an axis.
+inline std::vector<double> whole_numbers(std::size_t first, std::size_t last) {
+    std::vector<double> x;
+    for (std::size_t i = first; i <= last; ++i) x.push_back(double(i));
     return x;
 }
 

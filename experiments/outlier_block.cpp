@@ -40,8 +40,8 @@ void run(Report& report, const ExperimentOptions& options) {
         judge(report, row, "largest |x|", c.run.largest, tolerance);
         for (const std::size_t l : {1, 12, 24})
             judge(report, row, fmt::format("gradient of Wd, block {}", l), c.run.gradient[l - 1], tolerance);
-        states.series.push_back({row, linspace(0, depth, depth + 1), c.run.rms, Mark::line_points});
-        gradients.series.push_back({row, linspace(1, depth, depth), c.run.gradient, Mark::line_points});
+        states.series.push_back({row, whole_numbers(0, depth), c.run.rms, Mark::line_points});
+        gradients.series.push_back({row, whole_numbers(1, depth), c.run.gradient, Mark::line_points});
     }
     report.plot(states);
     report.plot(gradients);

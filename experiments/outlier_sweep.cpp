@@ -29,7 +29,7 @@ Errors errors(const Array<double>& y, const Array<double>& target) {
 void run(Report& report, const ExperimentOptions& options) {
     const Array<double> z = Generator(Seed(options.seed_or(reference_seed))).standard_normal({d - 1});
     const double s = std::pow(norm(z), 2);
-    const std::vector<double> sweep = linspace(-60, 60, points);
+    const Array<double> sweep = linspace(-60, 60, points);
     Array<double> x = Array<double>::from_shape({points}), rows = Array<double>::from_shape({points, d}), target = x;
     for (std::size_t i = 0; i < points; ++i) {
         x(i) = rows(i, 0) = sweep[i];
@@ -66,21 +66,20 @@ void run(Report& report, const ExperimentOptions& options) {
     report.measured("DyISRU with b = S: largest error", errors(dyisru, target).largest,
                     "the paper: exact by construction while the other coordinates stay as they are");
 
-    const auto series = [&](const char* name, const Array<double>& y) {
-        return Series{name, sweep, std::vector<double>(y.begin(), y.end()), Mark::line};
-    };
     const Array<double> best_fit = dyt_of(best), equal_slope = dyt_of(matched);
     report.plot({"curves",
                  "One coordinate grows, 63 stay: what a norm makes of it",
                  {"x"},
                  {"y"},
-                 {series("RMSNorm", target), series("DyT, best α", best_fit), series("DyISRU, b = S", dyisru)}});
-    report.plot({"errors",
-                 "What is left after subtracting RMSNorm",
-                 {"x"},
-                 {"y − RMSNorm"},
-                 {series("DyT, best α", best_fit - target), series("DyT, equal slope", equal_slope - target),
-                  series("DyISRU, b = S", dyisru - target)}});
+                 {series("RMSNorm", sweep, target), series("DyT, best α", sweep, best_fit),
+                  series("DyISRU, b = S", sweep, dyisru)}});
+    report.plot(
+        {"errors",
+         "What is left after subtracting RMSNorm",
+         {"x"},
+         {"y − RMSNorm"},
+         {series("DyT, best α", sweep, best_fit - target), series("DyT, equal slope", sweep, equal_slope - target),
+          series("DyISRU, b = S", sweep, dyisru - target)}});
     report.plot(fit);
 }
 

@@ -2,6 +2,7 @@
 #include <chalkgrad/experiments/embedded.hpp>
 #include <chalkgrad/experiments/inline_svg.hpp>
 #include <chalkgrad/experiments/listing.hpp>
+#include <chalkgrad/experiments/markdown.hpp>
 #include <chalkgrad/experiments/page.hpp>
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/ops/catalog.hpp>
@@ -40,10 +41,20 @@ std::string_view section_title(std::string_view section) {
 }
 
 /// "6" of "6.2".
-std::string chapter(const Finished& finished) { return finished.experiment.section.substr(0, finished.experiment.section.find('.')); }
+std::string chapter(const Finished& finished) {
+    return finished.experiment.section.substr(0, finished.experiment.section.find('.'));
+}
+
+/// The id of a chapter's part of the page.
+std::string anchor(std::string_view chapter) {
+    std::string id = "section-";
+    for (const char c : chapter) id += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+    return id;
+}
 
 std::string heading(std::string_view section) {
-    const std::string number = section.empty() ? "" : fmt::format("<span class=\"section-number\">§{}</span>", text(section));
+    const std::string number =
+        section.empty() ? "" : fmt::format("<span class=\"section-number\">§{}</span>", text(section));
     return number + text(section.empty() ? "Experiments" : section_title(section));
 }
 
@@ -90,7 +101,8 @@ struct Column {
 std::string table_head(std::string_view caption, const std::vector<Column>& columns) {
     std::string html = fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", text(caption));
     for (const Column& column : columns)
-        html += fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "", text(column.name));
+        html +=
+            fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "", text(column.name));
     return html + "</tr></thead>\n<tbody>\n";
 }
 constexpr const char* table_end = "</tbody></table></div>\n";
@@ -98,15 +110,25 @@ constexpr const char* table_end = "</tbody></table></div>\n";
 std::string cell(std::string_view raw) { return fmt::format("<td>{}</td>", text(raw)); }
 std::string number_cell(const std::string& html) { return fmt::format("<td class=\"number\">{}</td>", html); }
 
-std::string numbers(const Report& report) {
-    if (report.numbers().empty()) return "";
+std::string table_of(const std::vector<const Report::Number*>& numbers) {
     std::string html = table_head(
         "Numbers", {{""}, {"here", true}, {"expected", true}, {"tolerance", true}, {"stated by"}, {"verdict"}});
-    for (const Report::Number& each : report.numbers())
-        html += fmt::format("<tr>{}{}{}{}{}{}</tr>\n", cell(each.name), number_cell(shown(each.value)),
-                            number_cell(shown(each.expected)), number_cell(shown(each.tolerance)), cell(each.source),
-                            verdict(each.holds));
+    for (const Report::Number* const each : numbers)
+        html += fmt::format("<tr>{}{}{}{}{}{}</tr>\n", cell(each->name), number_cell(shown(each->value)),
+                            number_cell(shown(each->expected)), number_cell(shown(each->tolerance)), cell(each->source),
+                            verdict(each->holds));
     return html + table_end;
+}
+
+/// What failed is always in sight; a long list of what holds is folded.
+std::string numbers(const Report& report) {
+    std::vector<const Report::Number*> holding, failed;
+    for (const Report::Number& each : report.numbers()) (each.holds ? holding : failed).push_back(&each);
+    std::string html = failed.empty() ? "" : table_of(failed);
+    if (holding.empty()) return html;
+    if (holding.size() <= 30) return html + table_of(holding);
+    return html + fmt::format("<details><summary>{} numbers, {} within their tolerances</summary>\n{}</details>\n",
+                              holding.size(), failed.empty() ? "all" : "these", table_of(holding));
 }
 
 std::string measured(const Report& report) {
@@ -126,12 +148,15 @@ std::string not_reproduced(const Report& report) {
 }
 
 std::string table(const Table& table) {
-    std::string html = fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", text(table.name));
+    std::string html =
+        fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", text(table.name));
     for (const std::string& column : table.columns) html += fmt::format("<th scope=\"col\">{}</th>", text(column));
     html += "</tr></thead>\n<tbody>\n";
     const auto as_cell = [](const auto& value) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) return cell(value);
-        else return fmt::format("<td>{}</td>", shown(static_cast<double>(value)));
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+            return cell(value);
+        else
+            return fmt::format("<td>{}</td>", shown(static_cast<double>(value)));
     };
     for (const std::vector<Cell>& row : table.rows) {
         html += "<tr>";
@@ -140,7 +165,8 @@ std::string table(const Table& table) {
     }
     html += table_end;
     if (table.rows.size() <= 24) return html;
-    return fmt::format("<details><summary>Table {}: {} rows</summary>{}</details>\n", text(table.name), table.rows.size(), html);
+    return fmt::format("<details><summary>Table {}: {} rows</summary>{}</details>\n", text(table.name),
+                       table.rows.size(), html);
 }
 
 // ---- an experiment
@@ -160,18 +186,23 @@ std::string pictures(const Finished& finished) {
     std::string html;
     for (const Report::File& each : finished.pictures) {
         const bool plot = each.bytes.find("gnuplot_canvas") != std::string::npos;
-        html += fmt::format("<figure class=\"{}\">\n{}\n<figcaption>{}</figcaption></figure>\n", plot ? "plot" : "graph",
-                            inline_svg(each.bytes, each.name.substr(0, each.name.rfind('.')) + "-"), downloads(finished, each.name));
+        html += fmt::format(
+            "<figure class=\"{}\">\n{}\n<figcaption>{}</figcaption></figure>\n", plot ? "plot" : "graph",
+            inline_svg(each.bytes, each.name.substr(0, each.name.rfind('.')) + "-"), downloads(finished, each.name));
     }
     return html;
 }
 
 /// Whether the listing calls this op.
 bool calls(std::string_view listing, std::string_view op) {
-    const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':'; };
+    const auto in_word = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':';
+    };
     for (std::size_t at = listing.find(op); at != std::string_view::npos; at = listing.find(op, at + 1)) {
         const std::size_t end = at + op.size();
-        if (end < listing.size() && listing[end] == '(' && (at == 0 || !in_word(listing[at - 1]))) return true;
+        if (end < listing.size() && (listing[end] == '(' || listing[end] == '<') &&
+            (at == 0 || !in_word(listing[at - 1])))
+            return true;
     }
     return false;
 }
@@ -179,7 +210,8 @@ bool calls(std::string_view listing, std::string_view op) {
 std::vector<std::string> ops_of(const Finished& finished) {
     std::vector<std::string> ops;
     for (const CatalogEntry& op : catalog())
-        if (calls(finished.experiment.listing, op.name) && !embedded(fmt::format("docs/derivations/{}.md", op.name)).empty())
+        if (calls(finished.experiment.listing, op.name) &&
+            !embedded(fmt::format("docs/derivations/{}.md", op.name)).empty())
             ops.emplace_back(op.name);
     return ops;
 }
@@ -199,15 +231,16 @@ std::string links(const Finished& finished) {
     std::string files;
     for (const auto& file : finished.files)
         if (file.stem() == finished.experiment.name)
-            files += fmt::format("{}<a href=\"{}\">{}</a>", files.empty() ? "All numbers: " : " · ", file.filename().string(),
-                                 file.extension().string().substr(1));
+            files += fmt::format("{}<a href=\"{}\">{}</a>", files.empty() ? "All numbers: " : " · ",
+                                 file.filename().string(), file.extension().string().substr(1));
     return html.empty() && files.empty() ? "" : fmt::format("<p class=\"links\">{}{}</p>\n", html, files);
 }
 
 std::string article(const Finished& finished) {
     const Report& report = finished.report;
-    std::string html = fmt::format("<article id=\"{0}\">\n<h3>{1}</h3>\n<p class=\"about\">{0} · §{2}</p>\n", report.experiment(),
-                                   text(finished.experiment.question), text(finished.experiment.section));
+    std::string html =
+        fmt::format("<article id=\"{0}\">\n<h3>{1}</h3>\n<p class=\"about\">{0} · §{2}</p>\n", report.experiment(),
+                    text(finished.experiment.question), text(finished.experiment.section));
     html += pictures(finished) + numbers(report);
     for (const Table& each : report.tables()) html += table(each);
     return html + measured(report) + not_reproduced(report) + links(finished) + code(finished) + "</article>\n";
@@ -215,63 +248,71 @@ std::string article(const Finished& finished) {
 
 // ---- the page
 
-std::string summary(const std::vector<Finished>& finished) {
+std::string lead(const std::vector<Finished>& finished) {
     std::size_t count = 0;
     std::vector<std::string> failed;
     for (const Finished& each : finished)
         for (const Report::Number& number : each.report.numbers()) {
             ++count;
             if (!number.holds)
-                failed.push_back(fmt::format("<a href=\"#{}\">{}: {}</a>", each.experiment.name, each.experiment.name, text(number.name)));
+                failed.push_back(fmt::format("<a href=\"#{}\">{}: {}</a>", each.experiment.name, each.experiment.name,
+                                             text(number.name)));
         }
-    const std::string verdict = failed.empty()
-                                    ? "<strong class=\"pass\">✓ all hold</strong>."
-                                    : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.", failed.size(), fmt::join(failed, ", "));
-    return fmt::format("<p class=\"lead\">Experiments: {}. Numbers checked: {}, of which {} failed. {}</p>\n", finished.size(), count,
-                       failed.size(), verdict);
+    const std::string verdict = failed.empty() ? "<strong class=\"pass\">✓ all hold</strong>."
+                                               : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.",
+                                                             failed.size(), fmt::join(failed, ", "));
+    return fmt::format("<p class=\"lead\">Experiments: {}. Numbers checked: {}, of which {} failed. {}</p>\n",
+                       finished.size(), count, failed.size(), verdict);
 }
 
 std::string contents(const std::vector<Finished>& finished) {
-    std::string html = "<nav aria-label=\"Contents\">\n<ol>\n", open;
+    std::string html = "<nav aria-label=\"Contents\">\n<ol>\n";
     for (std::size_t i = 0; i < finished.size(); ++i) {
         const Finished& each = finished[i];
         if (i == 0 || chapter(each) != chapter(finished[i - 1]))
-            html += fmt::format("{}<li><a href=\"#section-{}\">{}</a>\n<ol>\n", i == 0 ? "" : "</ol></li>\n", chapter(each), heading(chapter(each)));
+            html += fmt::format("{}<li><a href=\"#{}\">{}</a>\n<ol>\n", i == 0 ? "" : "</ol></li>\n",
+                                anchor(chapter(each)), heading(chapter(each)));
         html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
-                            each.report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>", each.experiment.name,
-                            text(each.experiment.question));
+                            each.report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>",
+                            each.experiment.name, text(each.experiment.question));
     }
     return html + (finished.empty() ? "</ol>\n</nav>\n" : "</ol></li>\n</ol>\n</nav>\n");
 }
 
 std::string derivations(const std::vector<Finished>& finished) {
+    std::vector<std::string> used;
+    for (const Finished& each : finished)
+        for (std::string& op : ops_of(each)) used.push_back(std::move(op));
+    const auto is_used = [&](std::string_view op) { return std::find(used.begin(), used.end(), op) != used.end(); };
+    const auto link = [&](std::string_view target) {
+        const std::string_view op = target.substr(0, target.find(".md"));
+        return is_used(op) ? fmt::format("#derivation-{}", op) : "";
+    };
     std::string html;
-    for (const CatalogEntry& op : catalog()) {
-        const bool used = std::any_of(finished.begin(), finished.end(), [&](const Finished& each) {
-            const std::vector<std::string> ops = ops_of(each);
-            return std::find(ops.begin(), ops.end(), op.name) != ops.end();
-        });
-        if (!used) continue;
-        html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n<pre>{2}</pre></details>\n", op.name, text(op.formula),
-                            xml_text(embedded(fmt::format("docs/derivations/{}.md", op.name))));
-    }
+    for (const CatalogEntry& op : catalog())
+        if (is_used(op.name))
+            html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n{2}</details>\n", op.name,
+                                text(op.formula),
+                                markdown_html(embedded(fmt::format("docs/derivations/{}.md", op.name)), 2, link));
     return html.empty() ? "" : fmt::format("<section id=\"derivations\">\n<h2>Derivations</h2>\n{}</section>\n", html);
 }
 
-} // namespace
+}  // namespace
 
 std::string report_page(const std::vector<Finished>& all) {
     // Sections in the order of their first experiment, so that each is one part of the page.
     std::vector<Finished> finished;
     std::vector<std::string> chapters;
     for (const Finished& each : all)
-        if (std::find(chapters.begin(), chapters.end(), chapter(each)) == chapters.end()) chapters.push_back(chapter(each));
+        if (std::find(chapters.begin(), chapters.end(), chapter(each)) == chapters.end())
+            chapters.push_back(chapter(each));
     for (const std::string& each : chapters)
-        std::copy_if(all.begin(), all.end(), std::back_inserter(finished), [&](const Finished& one) { return chapter(one) == each; });
+        std::copy_if(all.begin(), all.end(), std::back_inserter(finished),
+                     [&](const Finished& one) { return chapter(one) == each; });
 
     std::string parts;
     for (const std::string& each : chapters) {
-        parts += fmt::format("<section id=\"section-{}\">\n<h2>{}</h2>\n", text(each), heading(each));
+        parts += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(each), heading(each));
         for (const Finished& one : finished)
             if (chapter(one) == each) parts += article(one);
         parts += "</section>\n";
@@ -296,7 +337,8 @@ std::string report_page(const std::vector<Finished>& all) {
 </body>
 </html>
 )",
-                       embedded("experiments/page/report.css"), summary(finished), contents(finished), parts, derivations(finished));
+                       embedded("experiments/page/report.css"), lead(finished), contents(finished), parts,
+                       derivations(finished));
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

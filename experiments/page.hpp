@@ -8,9 +8,9 @@
 
 namespace chalkgrad {
 
-/// A page with a part for each section of the course and in it, for each experiment, its question, pictures, numbers and verdicts,
-/// tables, code, and the derivations of the ops it calls. It holds everything it shows: no network, no script, no other file;
-/// links lead to the files beside it. Equal findings give equal bytes.
+/// A page with a part for each section of the course and in it, for each experiment, its question, pictures, numbers
+/// and verdicts, tables, code, and the derivations of the ops it calls. It holds everything it shows: no network, no
+/// script, no other file; links lead to the files beside it. Equal findings give equal bytes.
 std::string report_page(const std::vector<Finished>& finished);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -146,6 +146,28 @@ std::string finish(std::string picture, std::string_view format, std::string_vie
 
 }  // namespace
 
+Array<double> linspace(double from, double to, std::size_t n) {
+    if (n < 2) throw Error(fmt::format("linspace: {} points have no two ends; give at least 2", n));
+    Array<double> x = Array<double>::from_shape({n});
+    const double step = (to - from) / static_cast<double>(n - 1);
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i) * step + from;
+    x[n - 1] = to;
+    return x;
+}
+
+Array<double> geomspace(double from, double to, std::size_t n) {
+    if (!(from > 0 && to > 0)) throw Error(fmt::format("geomspace: {} and {} must be positive", from, to));
+    Array<double> x = linspace(std::log(from), std::log(to), n);
+    for (double& each : x) each = std::exp(each);
+    x[0] = from;
+    x[n - 1] = to;
+    return x;
+}
+
+Series series(std::string name, const Array<double>& x, const Array<double>& y, Mark mark) {
+    return {std::move(name), {x.begin(), x.end()}, {y.begin(), y.end()}, mark};
+}
+
 std::string render(const Plot& plot, std::string_view format) {
     require_format("plot", format, {"svg", "pdf", "png"});
     Range x_range(plot.x.log), y_range(plot.y.log);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/array.hpp>
 #include <chalkgrad/experiments/table.hpp>
 
 namespace chalkgrad {
@@ -20,9 +21,22 @@ enum class Mark { line, points, line_points };
 /// gap.
 struct Series {
     std::string name;
-    std::vector<double> x, y;
+    std::vector<double> x = {}, y = {};
     Mark mark = Mark::line;
+
+    void add(double at, double value) {
+        x.push_back(at);
+        y.push_back(value);
+    }
 };
+
+/// NumPy's linspace and geomspace: n >= 2 numbers from `from` to `to`, both included, with equal differences or equal
+/// ratios.
+Array<double> linspace(double from, double to, std::size_t n);
+Array<double> geomspace(double from, double to, std::size_t n);
+
+/// A series from two arrays of equal size, read in row-major order.
+Series series(std::string name, const Array<double>& x, const Array<double>& y, Mark mark = Mark::line);
 
 /// Curves and scatter plots. `name` becomes a file name.
 struct Plot {

@@ -60,7 +60,7 @@ void run(Report& report, const ExperimentOptions& options) {
                 report.number(fmt::format("{}: {}", v.name, column), r[l], 0, Tolerance::absolute(1e-14),
                               "rounding alone");
         }
-        plot.series.push_back({v.name, linspace(0, depth, depth + 1), r, Mark::line_points});
+        plot.series.push_back({v.name, whole_numbers(0, depth), r, Mark::line_points});
     }
     report.plot(plot);
     const std::vector<double>& alone = plot.series[0].y;

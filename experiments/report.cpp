@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <ostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -112,7 +114,7 @@ json Report::to_json() const {
 
 std::vector<Report::File> Report::files() const {
     std::vector<File> files;
-    std::vector<std::function<std::string()>> makers; // of the bytes, one for each file
+    std::vector<std::function<std::string()>> makers;  // of the bytes, one for each file
     const auto add = [&](const std::string& name, std::string_view extension, std::function<std::string()> make) {
         files.push_back({fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), ""});
         makers.push_back(std::move(make));
@@ -148,6 +150,18 @@ std::vector<Report::File> Report::files() const {
     }
     parallel_for(files.size(), [&](std::size_t i) { files[i].bytes = makers[i](); });
     return files;
+}
+
+std::ostream& operator<<(std::ostream& out, const Report& report) {
+    for (const Report::Number& each : report.numbers())
+        out << fmt::format("{}  {}: {:.10g}, expected {:.10g} within {:g}{} ({})\n", each.holds ? "pass" : "FAIL",
+                           each.name, each.value, each.expected, each.tolerance.bound,
+                           each.tolerance.is_relative ? " of it" : "", each.source);
+    for (const Report::Measured& each : report.measured())
+        out << fmt::format("      {}: {:.10g} ({})\n", each.name, each.value, each.claim);
+    for (const Report::NotReproduced& each : report.not_reproduced())
+        out << fmt::format("      {} is not reproduced: {}\n", each.name, each.why);
+    return out;
 }
 
 }  // namespace chalkgrad

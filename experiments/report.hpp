@@ -1,7 +1,7 @@
 // What an experiment found: numbers with their verdicts, tables, plots and graphs, and the files made of them.
 #pragma once
 
-#include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,9 +89,10 @@ public:
     /// {"name", "numbers", "measured", "not_reproduced"} as `chalkgrad run --json` prints them.
     nlohmann::json to_json() const;
 
-    /// Every file of the report, drawn now on all processors: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for each table .csv
-    /// and .json; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot, .svg, .pdf and
-    /// .png, all named EXPERIMENT-NAME. Equal findings give equal bytes. Throws Error when a picture cannot be drawn.
+    /// Every file of the report, drawn now on all processors: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for
+    /// each table .csv and .json; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot,
+    /// .svg, .pdf and .png, all named EXPERIMENT-NAME. Equal findings give equal bytes. Throws Error when a picture
+    /// cannot be drawn.
     std::vector<File> files() const;
 
 private:
@@ -113,5 +114,8 @@ private:
     std::vector<std::string> names_;
     Var<double> tape_;
 };
+
+/// One line a number: its verdict, value and what was expected; then what was measured and what is not reproduced.
+std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace chalkgrad

@@ -16,7 +16,7 @@ constexpr std::size_t depth = 48, seeds = 5;
 constexpr std::uint64_t reference_seed = 300;  // and the four after it
 
 void run(Report& report, const ExperimentOptions& options) {
-    const std::vector<double> blocks = linspace(0, depth, depth + 1);
+    const std::vector<double> blocks = whole_numbers(0, depth);
     Plot plot{"variance", "Mean square of the state, mean of 5 seeds", {"block"}, {"RMS(x)²"}, {}};
     for (const Placement placement : {Placement::pre, Placement::peri}) {
         const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds, [&](uint128 seed) {

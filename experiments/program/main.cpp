@@ -300,6 +300,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup wants it
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error, as a full disk is
     int status = 2;
     try {
         status = run(argc, argv);

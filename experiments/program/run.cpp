@@ -73,21 +73,13 @@ int run_experiments(const RunOptions& options) {
         fmt::print("{}", json_text(to_json(finished)));
         return holds ? 0 : 1;
     }
-    std::size_t numbers = 0, files = 0;
-    std::string failed;
+    std::size_t files = options.out && options.all ? 1 : 0;
     for (const Finished& each : finished) {
         print(each);
-        numbers += each.report.numbers().size();
         files += each.files.size();
-        for (const Report::Number& number : each.report.numbers())
-            if (!number.holds) failed += fmt::format("  {}: {}\n", each.experiment.name, number.name);
     }
-    fmt::print(
-        "{} of {} experiments hold ({} numbers checked).\n",
-        std::count_if(finished.begin(), finished.end(), [](const Finished& each) { return each.report.holds(); }),
-        finished.size(), numbers);
-    if (!failed.empty()) fmt::print("{}\n{}", painted("These numbers failed:", Colour::red, stdout), failed);
-    if (options.out) fmt::print("{} files are in {}\n", files + (options.all ? 1 : 0), options.out->string());
+    fmt::print("{}", painted(summary(finished), holds ? Colour::green : Colour::red, stdout));
+    if (options.out) fmt::print("{} files are in {}\n", files, options.out->string());
     return holds ? 0 : 1;
 }
 

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_SUITE(experiments)
 
 BOOST_AUTO_TEST_CASE(every_number_of_every_experiment_holds) {
     for (const Finished& each : all_finished()) {
-        BOOST_TEST(!each.report.numbers().empty(), each.experiment.name << " judges nothing");
+        BOOST_TEST(!(each.report.numbers().empty() && each.report.not_reproduced().empty()),
+                   each.experiment.name << " judges nothing");
         for (const Report::Number& n : each.report.numbers())
             BOOST_TEST(n.holds, fmt::format("{}: {} is {:.17g}, expected {:.17g}", each.experiment.name, n.name,
                                             n.value, n.expected));

@@ -215,4 +215,21 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_a_picture_are_written_beside_it) {
                "{\n  \"bytes\": \"\uFFFD\",\n  \"x\": \"nan\"\n}\n");
 }
 
+BOOST_AUTO_TEST_CASE(axes_as_numpy_makes_them) {
+    const Array<double> equal = linspace(-1, 2, 7), ratios = geomspace(1e-3, 1e3, 7);
+    for (std::size_t i = 0; i < 7; ++i) {
+        BOOST_TEST(equal[i] == -1 + 0.5 * double(i));
+        BOOST_TEST(std::abs(ratios[i] / std::pow(10., double(i) - 3) - 1) < 1e-14);
+    }
+    BOOST_TEST(linspace(0.3, 2, 171)[170] == 2); // not one ulp off
+    BOOST_TEST(geomspace(1e-7, 10, 81)[80] == 10);
+    BOOST_CHECK_THROW(linspace(0, 1, 1), Error);
+    BOOST_CHECK_THROW(geomspace(0, 1, 3), Error);
+    BOOST_CHECK_THROW(geomspace(-1, -2, 3), Error);
+    const Series curve = series("s", equal, ratios, Mark::points);
+    BOOST_TEST(curve.x.size() == 7);
+    BOOST_TEST(curve.y[6] == 1e3);
+    BOOST_TEST((curve.mark == Mark::points));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

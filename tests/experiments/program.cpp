@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -224,6 +225,47 @@ BOOST_AUTO_TEST_CASE(an_interrupt_leaves_a_whole_file_or_none) {
         wait_for(child);
         check();
         fs::remove(folder / "x.npy");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_cannot_draw_or_write_leaves_nothing) {
+    const Folder folder;
+    const Words run{"run", "root_mean_square", "--out", folder / "new"};
+    {
+        const char* const path = std::getenv("PATH");
+        setenv("PATH", folder.path.c_str(), 1);
+        check_refused(run, "install Debian's gnuplot-nox");
+        setenv("PATH", path, 1);
+    }
+    BOOST_TEST(folder.entries() == 0);
+
+    struct rlimit before {};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const struct rlimit small {
+        20'000, before.rlim_max
+    };
+    setrlimit(RLIMIT_FSIZE, &small); // a png is larger: what a full disk looks like
+    check_refused(run, "free some space");
+    setrlimit(RLIMIT_FSIZE, &before);
+    BOOST_TEST(folder.entries() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_run_leaves_all_its_files_or_none) {
+    const Folder folder;
+    const Words run{"run", "root_mean_square", "two_norms", "--out", folder / "new"};
+    const auto start_of = std::chrono::steady_clock::now();
+    BOOST_TEST(call(run).status == 0);
+    const auto whole = std::chrono::steady_clock::now() - start_of;
+    const long files = std::distance(fs::directory_iterator(folder / "new"), fs::directory_iterator());
+    for (int tenth = 1; tenth <= 10; ++tenth) {
+        fs::remove_all(folder / "new");
+        const pid_t child = start(run, "/dev/null", "/dev/null");
+        std::this_thread::sleep_for(whole * tenth / 10);
+        kill(child, SIGINT);
+        const int status = wait_for(child);
+        BOOST_TEST((status == 0 || status == -SIGINT));
+        if (!fs::exists(folder / "new")) continue;
+        BOOST_TEST(std::distance(fs::directory_iterator(folder / "new"), fs::directory_iterator()) == files);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -135,6 +136,22 @@ BOOST_AUTO_TEST_CASE(a_seed_may_have_128_bits) {
     const std::vector<Experiment> all = catalogue();
     const uint128 large = uint128{1} << 127;
     BOOST_TEST(run_experiments({&all[0]}, {large}, {})[0].report.measured()[0].value == std::ldexp(1., 127));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_run_names_what_failed) {
+    const std::vector<Experiment> all = catalogue();
+    BOOST_TEST(summary(run_experiments({&all[0], &all[1]}, {}, {})) ==
+               "1 of 2 experiments hold (3 numbers checked).\nThese numbers failed:\n  cubes: three\n");
+    BOOST_TEST(summary(run_experiments({&all[0]}, {}, {})) == "1 of 1 experiments hold (2 numbers checked).\n");
+}
+
+BOOST_AUTO_TEST_CASE(one_experiment_of_a_users_own) {
+    const Folder folder;
+    const Finished found = run_experiment(catalogue()[1], folder.path / "report");
+    BOOST_TEST((std::ostringstream() << found.report).str() ==
+               "FAIL  three: 3, expected 27 within 0.001 of it (course §6)\n");
+    BOOST_TEST(folder.content().count("report/index.html") == 1);
+    BOOST_TEST(folder.content().count("report/cubes.json") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(files_appear_repeat_to_the_byte_and_leave_others_alone) {
