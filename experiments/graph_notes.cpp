@@ -14,8 +14,8 @@ namespace {
 std::string summary(const std::vector<double>& numbers, bool with_norm) {
     const Summary s = summarize(numbers);
     if (s.size == 0) return "empty";
-    if (s.not_finite > 0) return fmt::format("{} of {} not finite", s.not_finite, s.size);
     if (s.size == 1) return fmt::format("{:.4g}", s.first);
+    if (s.not_finite > 0) return fmt::format("{} of {} not finite", s.not_finite, s.size);
     if (!with_norm) return fmt::format("rms {:.4g}", s.rms);
     return fmt::format("norm {:.4g}, rms {:.4g}", s.rms * std::sqrt(static_cast<double>(s.size)), s.rms);
 }

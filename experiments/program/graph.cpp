@@ -105,7 +105,7 @@ Drawing drawing_of(const Recorded& recorded, const Graph& graph, const Topology&
     Drawing drawing;
     if (command.backward) {
         options.formulas = backward_notes(recorded.tape);
-        if (const auto jacobian = checked_jacobian(recorded, graph, topology)) drawing.subtitle = fmt::format("\n{}   (checked: off by {:.0e})", jacobian->formula, jacobian->error);
+        if (const auto jacobian = checked_jacobian(recorded, graph, topology)) drawing.subtitle = fmt::format("\n{}   (the numbers agree)", jacobian->formula);
     }
     if (command.values && recorded.tape.shapes_only()) throw Error("graph: --values needs numbers, and a whole model is recorded without; draw one block");
     if (command.values) {

@@ -126,6 +126,12 @@ BOOST_AUTO_TEST_CASE(wrong_calls_give_one_line_and_status_2) {
     check_refused({"graph", "peri", "--format", "gif"}, "gif");
     check_refused({"graph", "perry"}, "did you mean peri");
     check_refused({"graph", "peri", "-o", "."}, "is a folder");
+    check_refused({"graph", "peri", "--depth", "0"}, "the least is 1");
+    check_refused({"graph", "peri", "--depth", "9"}, "use 1 to 2");
+    check_refused({"graph", "peri", "--level", "atom"}, "use module, op or composed");
+    check_refused({"graph", "peri", "--theme", "pink"}, "use light or dark");
+    check_refused({"graph", "pre", "--side-by-side", "post", "--format", "json"}, "JSON holds one graph");
+    check_refused({"graph"}, "give a block");
 }
 
 BOOST_AUTO_TEST_CASE(help_is_everywhere_with_examples) {
