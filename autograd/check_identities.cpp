@@ -126,6 +126,20 @@ void check_product(Subject& s, const Identity& known, std::size_t x) {
     };
     std::vector<double> allowed(gaps.size(), 0);
     if (std::any_of(gaps.begin(), gaps.end(), [&](double gap) { return too_large(gap, 0); })) {
+        measure_inexact(s);
+        std::size_t row = 0;
+        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+            const Block& b = s.block(y, x);
+            const double* direction = known.degree ? s.program.values(s.inputs[x].line()) : known.direction.data();
+            const double loss = s.loss(y, x, std::numeric_limits<double>::epsilon());
+            double longest = 0;
+            for (std::size_t j = 0; j < b.columns; ++j) longest = std::max(longest, std::abs(direction[j]));
+            for (std::size_t i = 0; i < b.rows; ++i, ++row) {
+                allowed[row] = loss * longest;
+                for (std::size_t j = 0; j < b.columns && !b.inexact.empty(); ++j)
+                    allowed[row] += b.at(b.inexact, i)[j] * std::abs(direction[j]);
+            }
+        }
         for (Block& b : s.blocks) b.nearby.assign(b.analytic.size(), 0);
         for (std::uint64_t which = 0; which < 3; ++which)
             s.beside(which, a_few_units, [&] {

@@ -27,7 +27,7 @@ double weight_of(std::size_t column) {
 /// First fit by the zeros of the backward's Jacobian. Those may be wrong, so what a shared run gives is believed only
 /// where it agrees with them.
 std::vector<Group> groups_of(Subject& s, std::size_t x) {
-    std::vector<std::vector<std::size_t>> reached(s.inputs[x].size()); // rows, by column
+    std::vector<std::vector<std::size_t>> reached(s.inputs[x].size());  // rows, by column
     std::size_t row = 0;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Block& b = s.block(y, x);
@@ -38,11 +38,11 @@ std::vector<Group> groups_of(Subject& s, std::size_t x) {
     std::vector<Group> groups;
     for (std::size_t j = 0; j < reached.size(); ++j) {
         const auto free = [&](const Group& g) {
-            return std::all_of(reached[j].begin(), reached[j].end(), [&](std::size_t r) { return g.owner[r] == nobody; });
+            return std::all_of(reached[j].begin(), reached[j].end(),
+                               [&](std::size_t r) { return g.owner[r] == nobody; });
         };
         auto group = std::find_if(groups.begin(), groups.end(), free);
-        if (group == groups.end())
-            group = groups.insert(group, Group{{}, std::vector<std::size_t>(s.rows, nobody)});
+        if (group == groups.end()) group = groups.insert(group, Group{{}, std::vector<std::size_t>(s.rows, nobody)});
         group->columns.push_back(j);
         for (const std::size_t r : reached[j]) group->owner[r] = j;
     }
@@ -88,8 +88,8 @@ void note_kink(Subject& s, const Block& b, std::size_t i, std::size_t j, const C
     const Slopes &left = column.both_sides->first, &right = column.both_sides->second;
     const Var<double>&x = s.inputs[b.input], &y = s.outputs[b.output];
     const double l = left.slope[row], r = right.slope[row], a = b.analytic[i * b.columns + j];
-    const double slack =
-        s.options.tolerance * std::max(std::abs(l), std::abs(r)) + 10 * (left.error[row] + right.error[row]);
+    const double slack = s.options.tolerance * std::max(std::abs(l), std::abs(r)) +
+                         10 * (left.error[row] + right.error[row]) + b.rounding;
     if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return;  // smooth along this output
     const bool between = a >= std::min(l, r) - slack && a <= std::max(l, r) + slack;
     s.report.kinks.push_back({describe(x), multi_index(j, x.shape()), multi_index(i, y.shape()), l, r, a,

@@ -218,12 +218,17 @@ void Differences<U>::look_closer(Column& column) {
     const U least = step_of<U>(2e-9, lengths_.back());
     one_sided(-least, false, finest_left);
     one_sided(least, false, finest_right);
+    // Far in saturation everything bends within a rounding error of x: no one could tell a kink there.
+    const bool believable = lengths_.front() <= 1e4 * lengths_.back();
+    double steepest = 0;
+    for (const double slope : column.slope)
+        if (std::isfinite(slope)) steepest = std::max(steepest, std::abs(slope));
     for (std::size_t i = 0; i < n; ++i) {
         const double l = left.slope[i], r = right.slope[i], size = std::max(std::abs(l), std::abs(r)),
                      jump = std::abs(l - r);
         const double worse = std::max(left.error[i], right.error[i]);
         const double closest_l = finest_left.slope[i], closest_r = finest_right.slope[i];
-        if (worse <= 1e-6 * size && jump > 1e-5 * size + 20 * worse) {
+        if (believable && worse <= 1e-6 * size && jump > 1e-5 * size + 20 * worse + 1e-9 * steepest) {
             if (std::abs(closest_l - closest_r) > 0.5 * jump) {
                 column.declared = false;
                 column.slope[i] = (l + r) / 2;
