@@ -130,8 +130,11 @@ struct Part {
 std::vector<Part> parts(const Subject& s, double epsilon) {
     std::vector<Part> all;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        double loss = 0;
-        for (std::size_t x = 0; x < s.inputs.size(); ++x) loss = std::max(loss, s.loss(y, x, epsilon) * s.shortest(x));
+        // A value is felt to the size of x / length, and rounded as often.
+        double ratio = 1;
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            ratio = std::max(ratio, Subject::size_of(s.inputs[x]) / s.shortest(x));
+        const double loss = 100 * epsilon * ratio * std::max(1.0, Subject::size_of(s.outputs[y]));
         all.push_back({"output " + describe(s.outputs[y]), s.outputs[y].size(), loss});
     }
     for (std::size_t y = 0; y < s.outputs.size(); ++y)

@@ -67,13 +67,18 @@ void each_row(Subject& s, std::size_t x, F f) {
     }
 }
 
+/// Of the backward's Jacobian by input x, for each output.
+std::vector<double> scales_of(Subject& s, std::size_t x) {
+    std::vector<double> scales;
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) scales.push_back(scale_of(s.block(y, x).analytic));
+    return scales;
+}
+
 /// Whether a shared run, with these slopes by row, says what the backward says: then each slope belongs to the row's
 /// owner.
 bool believable(Subject& s, std::size_t x, const Group& group, const std::vector<double>& slopes,
-                const std::vector<double>& slack) {
+                const std::vector<double>& slack, const std::vector<double>& scale) {
     bool agree = true;
-    std::vector<double> scale;
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) scale.push_back(scale_of(s.block(y, x).analytic));
     each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
         const std::size_t j = group.owner[row];
         const double analytic = j == nobody ? 0 : weight_of(j) * b.at(b.analytic, i)[j];
@@ -114,7 +119,7 @@ void put_single(Subject& s, std::size_t x, std::size_t j, const Column& column) 
 template <class U>
 void fill_differences_in(Subject& s) {
     Replay<U> program(s.outputs);
-    Differences<U> differences(program, s.output_lines);
+    Differences<U> differences(program, s.output_lines, s.options.quick);
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         const std::size_t line = s.inputs[x].line();
         for (std::size_t y = 0; y < s.outputs.size(); ++y)
@@ -125,11 +130,12 @@ void fill_differences_in(Subject& s) {
             for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
             return differences.along(direction, s.dependents[x], s.lengths[x]);
         };
+        const std::vector<double> scales = scales_of(s, x);
         for (const Group& group : groups_of(s, x)) {
             const Column column = along(group.columns);
             if (group.columns.size() == 1) {
                 put_single(s, x, group.columns[0], column);
-            } else if (!column.both_sides && believable(s, x, group, column.slope, column.error)) {
+            } else if (!column.both_sides && believable(s, x, group, column.slope, column.error, scales)) {
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
                     const std::size_t j = group.owner[row];
                     if (j == nobody) return;
@@ -200,9 +206,10 @@ void fill_dual(Subject& s) {
                 slopes[row] = program.values(s.output_lines[b.output])[i].d;
             });
         };
+        const std::vector<double> scales = scales_of(s, x);
         for (const Group& group : groups_of(s, x)) {
             run(group.columns);
-            if (group.columns.size() == 1 || believable(s, x, group, slopes, exactly)) {
+            if (group.columns.size() == 1 || believable(s, x, group, slopes, exactly, scales)) {
                 const bool alone = group.columns.size() == 1;
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
                     const std::size_t j = alone ? group.columns[0] : group.owner[row];

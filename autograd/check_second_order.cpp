@@ -73,7 +73,6 @@ void check_second_order(Subject& s) {
             loss = std::max(loss, slowest * s.loss(y, x, std::numeric_limits<double>::epsilon()));
         slack.insert(slack.end(), s.inputs[x].size(), loss);
     }
-    if (size <= largest(slack)) return;
 
     // uᵀ H v = vᵀ H u
     double left = 0, right = 0, terms = 0, allowed = 0;
@@ -123,14 +122,19 @@ void check_second_order(Subject& s) {
             error[i] = e;
         }
     }
-    double worst = 0;
+    double worst = 0, scale = size;
+    for (std::size_t i = 0; i < best.size(); ++i)
+        if (std::isfinite(error[i])) scale = std::max(scale, std::abs(best[i]));
     for (std::size_t i = 0; i < best.size(); ++i) {
         if (!std::isfinite(error[i])) continue;
         const double gap = std::abs(best[i] - product[1][i]);
-        if (error[i] <= s.options.tolerance * size) worst = std::max(worst, gap);
-        broken = broken || gap > 10 * s.options.tolerance * size + 20 * error[i] + slack[i];
+        if (error[i] <= s.options.tolerance * scale) worst = std::max(worst, gap);
+        broken = broken || gap > 10 * s.options.tolerance * scale + 20 * error[i] + slack[i];
     }
-    if (size > 0) s.report.second_order = std::max(s.report.second_order, worst / size);
+    if (scale > largest(slack))
+        s.report.second_order = std::max(s.report.second_order, worst / scale);
+    else
+        s.report.second_order = 0; // far in saturation: rounding is all that is left of H
     if (broken)
         s.break_contract(
             fmt::format("H v by dual numbers through the backward is not symmetric, or not what differences of "

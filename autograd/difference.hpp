@@ -50,10 +50,12 @@ std::vector<double> lengths(const Var<double>& x);
 template <class U>
 class Differences {
 public:
-    Differences(Replay<U>& program, std::vector<std::size_t> outputs) : program_(program), outputs_(std::move(outputs)) {}
+    /// `quick`: two points and no more where no kink is near, as other checkers do.
+    Differences(Replay<U>& program, std::vector<std::size_t> outputs, bool quick = false)
+        : program_(program), outputs_(std::move(outputs)), quick_(quick) {}
 
-    /// The slopes of all outputs at the program's point. `lines` are the lines that depend on the direction's leaves; steps are
-    /// fractions of `lengths`. The program is left as it was.
+    /// The slopes of all outputs at the program's point. `lines` are the lines that depend on the direction's leaves, one list for
+    /// each; steps are fractions of `lengths`. Leaves are left as they were; lines between are not run again before they matter.
     Column along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines, std::vector<double> lengths);
 
 private:
@@ -62,6 +64,8 @@ private:
         std::uint64_t sides = 0;
     };
     void at(U t, Values& values);
+    void go_to(const std::vector<std::uint32_t>& lines);
+    bool two_points(U h, Slopes& best);
     bool central(U h, Slopes& best);
     bool one_sided(U signed_h, bool leaves_kink, Slopes& best);
     bool settled(const Slopes& slopes, double relative) const;
@@ -70,11 +74,12 @@ private:
 
     Replay<U>& program_;
     const std::vector<std::size_t> outputs_;
+    const bool quick_;
     const std::vector<Move>* direction_ = nullptr;
     const std::vector<std::uint32_t>* lines_ = nullptr;
     std::vector<double> lengths_; ///< largest first
     std::vector<U> origin_;       ///< what the moved elements are at the point
-    Values here_, points_[6];
+    Values here_, points_[6];     ///< here_ holds for all directions with the same lines
     bool bent_ = false; ///< a second difference did not shrink with the step: a kink that no op declares
 };
 
