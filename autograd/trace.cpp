@@ -16,7 +16,7 @@ std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>&
     const Tape tape = y.tape();
     TapeState& state = *tape.state();
     const Shape given(cotangent.shape().begin(), cotangent.shape().end());
-    if (tape.shapes_only() || !y.needs_grad() || given != y.shape()) y.backward(cotangent); // says what is wrong
+    if (tape.shapes_only() || !y.needs_grad() || given != y.shape()) y.backward(cotangent);  // says what is wrong
     std::vector<SweepStep> steps;
     detail::sweep_backward(state, static_cast<Index>(y.line()), cotangent.data(), [&](Index i) {
         const Record& record = state[i];
@@ -35,7 +35,8 @@ std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>&
 
 std::vector<double> saved_of(const Tape& tape, std::size_t line) {
     const std::size_t lines = tape.size();
-    if (line >= lines) throw Error("saved_of: line " + std::to_string(line) + " of a tape of " + std::to_string(lines) + " lines");
+    if (line >= lines)
+        throw Error("saved_of: line " + std::to_string(line) + " of a tape of " + std::to_string(lines) + " lines");
     const TapeState& state = *tape.state();
     const Record& record = state[static_cast<Index>(line)];
     if (tape.shapes_only())
@@ -68,4 +69,4 @@ void keep_all_gradients(const Tape& tape) {
     }
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

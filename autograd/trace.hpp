@@ -11,11 +11,11 @@ namespace chalkgrad {
 struct SweepStep {
     struct Passed {
         std::size_t line;
-        std::vector<double> gradient; ///< after this step; later steps may add to it
+        std::vector<double> gradient;  ///< after this step; later steps may add to it
     };
     std::size_t line;
-    std::vector<double> gradient; ///< of the line itself; complete
-    std::vector<Passed> passed;   ///< the inputs that received something, each once, in the op's order
+    std::vector<double> gradient;  ///< of the line itself; complete
+    std::vector<Passed> passed;    ///< the inputs that received something, each once, in the op's order
 };
 
 /// Does what y.backward(cotangent) does, and writes down each step, from y to the first line. Leaves make no step.
@@ -28,4 +28,4 @@ std::vector<double> saved_of(const Tape& tape, std::size_t line);
 /// Lets every intermediate that has a gradient keep it in the sweeps that follow, as Var::keep_grad() does for one.
 void keep_all_gradients(const Tape& tape);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

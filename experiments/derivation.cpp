@@ -53,7 +53,7 @@ std::string_view section(std::string_view page, std::string_view heading) {
     return page.substr(0, page.find("\n## "));
 }
 
-} // namespace
+}  // namespace
 
 OpFormulas formulas_of(std::string_view page) {
     OpFormulas formulas;
@@ -62,7 +62,7 @@ OpFormulas formulas_of(std::string_view page) {
         while (!rest.empty()) {
             const std::size_t end = rest.find(gap);
             const std::string piece = trimmed(rest.substr(0, end));
-            gradients = gradients || has_bar(piece); // what follows a gradient explains it
+            gradients = gradients || has_bar(piece);  // what follows a gradient explains it
             if (!piece.empty()) (gradients ? formulas.backward : formulas.forward).push_back(piece);
             rest.remove_prefix(end == rest.npos ? rest.size() : end + gap.size());
         }
@@ -75,4 +75,4 @@ OpFormulas formulas_of(std::string_view page) {
     return formulas;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

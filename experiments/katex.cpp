@@ -20,16 +20,19 @@ std::string with_fonts_inside(const std::string& css, const fs::path& folder) {
     std::string out;
     std::size_t at = 0;
     for (std::size_t begin = css.find(source); begin != css.npos; begin = css.find(source, at)) {
-        const std::size_t name = begin + source.size(), name_end = css.find(')', name), end = css.find_first_of(";}", begin);
-        if (name_end == css.npos || end == css.npos) throw Error("present: katex.min.css has a font without an end; install Debian's libjs-katex again");
+        const std::size_t name = begin + source.size(), name_end = css.find(')', name),
+                          end = css.find_first_of(";}", begin);
+        if (name_end == css.npos || end == css.npos)
+            throw Error("present: katex.min.css has a font without an end; install Debian's libjs-katex again");
         const std::string font = read_file(folder / css.substr(name, name_end - name));
-        out += css.substr(at, begin - at) + fmt::format("src:url(data:font/woff2;base64,{}) format('woff2')", base64(font));
+        out += css.substr(at, begin - at) +
+               fmt::format("src:url(data:font/woff2;base64,{}) format('woff2')", base64(font));
         at = end;
     }
     return out + css.substr(at);
 }
 
-} // namespace
+}  // namespace
 
 std::string base64(std::string_view bytes) {
     constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,8 +57,10 @@ std::optional<Katex> read_katex(const fs::path& folder) {
     if (!fs::exists(folder / "katex.min.js", none)) return {};
     Katex katex{read_file(folder / "katex.min.js"), with_fonts_inside(read_file(folder / "katex.min.css"), folder)};
     if (katex.script.find("</script") != std::string::npos || katex.style.find("</style") != std::string::npos)
-        throw Error(fmt::format("present: KaTeX in {} holds an end tag and cannot stand in a page; install Debian's libjs-katex", folder.string()));
+        throw Error(fmt::format(
+            "present: KaTeX in {} holds an end tag and cannot stand in a page; install Debian's libjs-katex",
+            folder.string()));
     return katex;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

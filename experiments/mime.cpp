@@ -33,7 +33,8 @@ std::vector<std::size_t> shown(std::size_t n) {
 
 /// The last axis runs to the right, all others down.
 std::string grid(const std::string& caption, const std::vector<double>& numbers, const Shape& shape) {
-    const std::size_t columns = shape.rank() == 0 ? 1 : shape.last(), rows = columns == 0 ? 0 : numbers.size() / columns;
+    const std::size_t columns = shape.rank() == 0 ? 1 : shape.last(),
+                      rows = columns == 0 ? 0 : numbers.size() / columns;
     std::string html = fmt::format("<table><caption>{}</caption>\n", text(caption));
     for (const std::size_t i : shown(rows)) {
         html += "<tr>";
@@ -51,15 +52,17 @@ std::string printed(const Printed& x) {
     return out.str();
 }
 
-} // namespace
+}  // namespace
 
 template <class T>
 nlohmann::json mime_bundle_repr(const Var<T>& x) {
     if (!x) return {{"text/plain", printed(x)}};
     const Tape tape = x.tape();
     const std::size_t line = x.line();
-    const std::string head = fmt::format("{} {} {}", x.name().empty() ? fmt::format("line {}", line) : x.name(), to_string(x.shape()), name(dtype_of<T>));
-    std::string html = tape.shapes_only() ? fmt::format("<p>{}, shape only</p>\n", text(head)) : grid(head, values_of(tape, line), x.shape());
+    const std::string head = fmt::format("{} {} {}", x.name().empty() ? fmt::format("line {}", line) : x.name(),
+                                         to_string(x.shape()), name(dtype_of<T>));
+    std::string html = tape.shapes_only() ? fmt::format("<p>{}, shape only</p>\n", text(head))
+                                          : grid(head, values_of(tape, line), x.shape());
     if (const auto gradient = gradient_of(tape, line)) html += grid("gradient", *gradient, x.shape());
     return {{"text/plain", printed(x)}, {"text/html", html}};
 }
@@ -68,17 +71,24 @@ nlohmann::json mime_bundle_repr(const Var<T>& x) {
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 nlohmann::json mime_bundle_repr(const Tape& tape) {
-    std::string html = "<table><tr><th>line</th><th>name</th><th>op</th><th>inputs</th><th>shape</th><th>value</th><th>gradient</th><th>scope</th></tr>\n";
+    std::string html =
+        "<table><tr><th>line</th><th>name</th><th>op</th><th>inputs</th><th>shape</th><th>value</th><th>gradient</"
+        "th><th>scope</th></tr>\n";
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Line line = tape.line(i);
         const auto gradient = gradient_of(tape, i);
         std::string inputs;
-        for (const std::ptrdiff_t input : line.inputs) inputs += (inputs.empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
+        for (const std::ptrdiff_t input : line.inputs)
+            inputs += (inputs.empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
         html += fmt::format("<tr><td>{}</td>", i);
         for (const std::string& cell :
-             {line.name, line.kind == Line::Kind::op ? line.op : std::string(line.kind == Line::Kind::variable ? "variable" : "constant"), inputs,
-              to_string(line.shape), tape.shapes_only() ? std::string("shape only") : to_string(summarize(values_of(tape, i))),
-              gradient ? to_string(summarize(*gradient)) : std::string("not computed"), tape.state()->scope_path(static_cast<detail::Index>(line.scope))})
+             {line.name,
+              line.kind == Line::Kind::op ? line.op
+                                          : std::string(line.kind == Line::Kind::variable ? "variable" : "constant"),
+              inputs, to_string(line.shape),
+              tape.shapes_only() ? std::string("shape only") : to_string(summarize(values_of(tape, i))),
+              gradient ? to_string(summarize(*gradient)) : std::string("not computed"),
+              tape.state()->scope_path(static_cast<detail::Index>(line.scope))})
             html += fmt::format("<td>{}</td>", text(cell));
         html += "</tr>\n";
     }
@@ -90,4 +100,4 @@ nlohmann::json mime_bundle_repr(const Graph& graph) {
     return {{"text/plain", dot}, {"image/svg+xml", render_dot(dot, "svg")}};
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

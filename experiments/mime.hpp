@@ -8,7 +8,8 @@
 
 namespace chalkgrad {
 
-/// {"text/plain", "text/html"}: name, shape, type and numbers, and the gradient where there is one. Long axes are shortened.
+/// {"text/plain", "text/html"}: name, shape, type and numbers, and the gradient where there is one. Long axes are
+/// shortened.
 template <class T>
 nlohmann::json mime_bundle_repr(const Var<T>& x);
 
@@ -18,4 +19,4 @@ nlohmann::json mime_bundle_repr(const Tape& tape);
 /// {"text/plain": DOT, "image/svg+xml"}: every line as a box. Throws Error when Graphviz cannot draw it.
 nlohmann::json mime_bundle_repr(const Graph& graph);
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

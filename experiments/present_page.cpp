@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/dot.hpp>
+#include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/experiments/embedded.hpp>
 #include <chalkgrad/experiments/inline_svg.hpp>
 #include <chalkgrad/experiments/picture.hpp>
@@ -13,6 +14,9 @@
 
 namespace chalkgrad {
 namespace {
+
+/// More would take a minute to draw, and nobody steps through them.
+constexpr std::size_t most_lines = 600;
 
 /// JSON that can stand in a <script> element: no end tag, no comment can begin in it.
 std::string script_json(const nlohmann::json& document) {
@@ -52,9 +56,14 @@ std::string graph_svg(const Graph& graph, const char* theme) {
     return inline_svg(render_dot(to_dot({draw(graph, draw_options)}, look), "svg"), fmt::format("{}-", theme));
 }
 
-} // namespace
+}  // namespace
 
 std::string present_page(const Subject& subject, const std::optional<Katex>& katex) {
+    const std::size_t lines = subject.y.tape().size();
+    if (lines > most_lines)
+        throw Error(
+            fmt::format("present: '{}' has {} lines and a page shows {} at most; 'chalkgrad trace {}' prints them all",
+                        subject.name, lines, most_lines, subject.name));
     const Graph graph = graph_of(subject.y.tape(), subject.inputs, {subject.y.line()});
     return filled(part("present.html"), {{"name", xml_text(one_line(subject.name))},
                                          {"title", xml_text(one_line(subject.title))},
@@ -72,4 +81,4 @@ std::string present_page(const Subject& subject, const std::optional<Katex>& kat
                                          {"present.js", part("present.js")}});
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

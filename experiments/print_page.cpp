@@ -27,7 +27,8 @@ struct OwnFolder {
     fs::path path;
     OwnFolder() {
         std::string name = (fs::temp_directory_path() / "chalkgrad-print-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw Error("present: no temporary folder; free some space in " + fs::temp_directory_path().string());
+        if (mkdtemp(name.data()) == nullptr)
+            throw Error("present: no temporary folder; free some space in " + fs::temp_directory_path().string());
         path = name;
     }
     OwnFolder(const OwnFolder&) = delete;
@@ -57,7 +58,7 @@ bool run(std::vector<std::string> words, const std::string& log) {
     return true;
 }
 
-} // namespace
+}  // namespace
 
 std::string print_page(std::string_view html, std::string_view fragment) {
     const OwnFolder folder;
@@ -69,22 +70,25 @@ std::string print_page(std::string_view html, std::string_view fragment) {
                                       "--no-first-run",
                                       "--disable-dev-shm-usage",
                                       "--host-resolver-rules=MAP * ~NOTFOUND",
-                                      "--virtual-time-budget=20000", // fonts and script are done before it prints
+                                      "--virtual-time-budget=20000",  // fonts and script are done before it prints
                                       "--no-pdf-header-footer",
                                       "--user-data-dir=" + (folder.path / "profile").string(),
                                       "--print-to-pdf=" + pdf.string(),
                                       fmt::format("file://{}{}", page.string(), fragment)};
-    if (geteuid() == 0) words.insert(words.begin() + 1, "--no-sandbox"); // Chromium refuses to start as root with one
+    if (geteuid() == 0) words.insert(words.begin() + 1, "--no-sandbox");  // Chromium refuses to start as root with one
     bool found = false;
     for (const char* const program : {"chromium", "chromium-browser", "google-chrome"}) {
         words[0] = program;
         if ((found = run(words, log.string()))) break;
     }
     if (!found)
-        throw Error("present: slides are printed by Chromium, which is not installed (apt-get install chromium); or open the page in any "
-                    "browser and print it: every step is a page");
+        throw Error(
+            "present: slides are printed by Chromium, which is not installed (apt-get install chromium); or open the "
+            "page in any "
+            "browser and print it: every step is a page");
     std::error_code none;
-    if (!fs::exists(pdf, none)) throw Error(fmt::format("present: Chromium gave no PDF: {}", one_line(read_file(log)).substr(0, 500)));
+    if (!fs::exists(pdf, none))
+        throw Error(fmt::format("present: Chromium gave no PDF: {}", one_line(read_file(log)).substr(0, 500)));
     std::string bytes = read_file(pdf);
     remove_pdf_date(bytes);
     // The date of change too: two runs give equal bytes.
@@ -93,4 +97,4 @@ std::string print_page(std::string_view html, std::string_view fragment) {
     return bytes;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

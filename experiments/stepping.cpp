@@ -21,7 +21,7 @@ using nlohmann::json;
 
 namespace {
 
-using Gradients = std::map<std::size_t, std::vector<double>>; // by line
+using Gradients = std::map<std::size_t, std::vector<double>>;  // by line
 
 Gradients gradients_of_variables(const Tape& tape) {
     Gradients gradients;
@@ -33,8 +33,9 @@ Gradients gradients_of_variables(const Tape& tape) {
 
 /// Equal as bits: NaN equals itself, 0 is not −0.
 bool same(const std::vector<double>& a, const std::vector<double>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+        return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+    });
 }
 
 /// Where the steps end, against what backward() says.
@@ -62,7 +63,7 @@ json op_json(const std::string& name) {
     return op;
 }
 
-} // namespace
+}  // namespace
 
 json stepping_json(const Subject& subject) {
     const Tape tape = subject.y.tape();
@@ -88,12 +89,14 @@ json stepping_json(const Subject& subject) {
     document["steps"] = json::array();
     for (const SweepStep& step : steps) {
         json passed = json::array();
-        for (const auto& [line, gradient] : step.passed) passed.push_back({{"line", line}, {"adjoint", numbers_json(gradient)}});
+        for (const auto& [line, gradient] : step.passed)
+            passed.push_back({{"line", line}, {"adjoint", numbers_json(gradient)}});
         document["steps"].push_back({{"line", step.line}, {"passed", std::move(passed)}});
     }
     document["gradients"] = json::array();
-    for (const auto& [line, gradient] : gradients) document["gradients"].push_back({{"line", line}, {"adjoint", numbers_json(gradient)}});
+    for (const auto& [line, gradient] : gradients)
+        document["gradients"].push_back({{"line", line}, {"adjoint", numbers_json(gradient)}});
     return document;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -15,7 +15,8 @@ namespace chalkgrad {
 namespace {
 
 /// Draws the cotangent; a single number is a loss, and its cotangent is 1.
-Subject subject(std::string name, std::string title, Var<double> y, std::vector<std::size_t> inputs, std::uint64_t seed) {
+Subject subject(std::string name, std::string title, Var<double> y, std::vector<std::size_t> inputs,
+                std::uint64_t seed) {
     Generator rng(Seed{seed, 1});
     Array<double> cotangent = rng.standard_normal(y.shape());
     if (y.size() == 1) cotangent.fill(1);
@@ -40,11 +41,13 @@ Subject of_experiment(const std::string& command, const Experiment& experiment, 
     Report report(experiment.name);
     experiment.run(report, {});
     if (!report.tape())
-        throw Error(fmt::format("{}: the experiment '{}' shows no tape of its own; take a block ('chalkgrad list blocks')", command, experiment.name));
+        throw Error(
+            fmt::format("{}: the experiment '{}' shows no tape of its own; take a block ('chalkgrad list blocks')",
+                        command, experiment.name));
     return subject(experiment.name, experiment.question, report.tape(), {}, seed);
 }
 
-} // namespace
+}  // namespace
 
 Subject find_subject(const std::string& command, const std::string& name, std::uint64_t seed) {
     std::vector<std::string> known;
@@ -60,8 +63,8 @@ Subject find_subject(const std::string& command, const std::string& name, std::u
         if (name == experiment.name) return of_experiment(command, experiment, seed);
         known.push_back(experiment.name);
     }
-    throw Error(fmt::format("{}: there is no block, op or experiment '{}'{}; 'chalkgrad list blocks' shows the blocks", command, name,
-                            did_you_mean(name, known)));
+    throw Error(fmt::format("{}: there is no block, op or experiment '{}'{}; 'chalkgrad list blocks' shows the blocks",
+                            command, name, did_you_mean(name, known)));
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

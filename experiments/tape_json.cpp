@@ -24,7 +24,7 @@ const char* name(Line::Kind kind) {
     return kind == Line::Kind::op ? "op" : kind == Line::Kind::variable ? "variable" : "constant";
 }
 
-} // namespace
+}  // namespace
 
 json numbers_json(const std::vector<double>& numbers) {
     const Summary summary = summarize(numbers);
@@ -60,4 +60,4 @@ json to_json(const Tape& tape) {
     return lines;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -45,12 +45,12 @@ function forwardCard(step) {
             : 'A constant: its value is given, it gets no gradient.';
         return [make('p', {}, about), figures];
     }
+    figures.append(figure(symbol('y'), `the value ${shapeText(line.shape)}`, line.value, line.shape));
     line.inputs.forEach((input, i) => {
         if (input < 0) return;
         const {shape, value} = lines[input];
         figures.append(figure(symbol(line.input_names[i]), `${named(input)} ${shapeText(shape)}`, value, shape));
     });
-    figures.append(figure(symbol('y'), `the value ${shapeText(line.shape)}`, line.value, line.shape));
     figures.append(...saved(line, 'for the backward'));
     return [formulas(line, 'forward'), reads(line, false), figures];
 }

@@ -11,11 +11,14 @@
 namespace chalkgrad {
 
 int run_present(const PresentOptions& options) {
-    if (!options.output && !options.frames) throw Error("present: say where the page goes: -o PAGE.html, or --frames FILE.pdf");
+    if (!options.output && !options.frames)
+        throw Error("present: say where the page goes: -o PAGE.html, or --frames FILE.pdf");
     const auto katex = read_katex(katex_folder());
     if (!katex)
-        fmt::print(stderr, "present: KaTeX is not in {}, so formulas stand as TeX; install Debian's libjs-katex and fonts-katex\n",
-                   katex_folder().string());
+        fmt::print(
+            stderr,
+            "present: KaTeX is not in {}, so formulas stand as TeX; install Debian's libjs-katex and fonts-katex\n",
+            katex_folder().string());
     const std::string page = present_page(find_subject("present", options.name, options.seed.value_or(0)), katex);
     FileSet files;
     if (options.output) files.add(*options.output, page);
@@ -24,4 +27,4 @@ int run_present(const PresentOptions& options) {
     return 0;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

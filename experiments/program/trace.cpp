@@ -30,4 +30,4 @@ int run_trace(const TraceOptions& options) {
     return 0;
 }
 
-} // namespace chalkgrad
+}  // namespace chalkgrad

@@ -31,7 +31,7 @@ struct Recorded {
 
 std::vector<double> list(const Array<double>& a) { return {a.begin(), a.end()}; }
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(trace)
 
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(saved_numbers) {
     for (std::size_t i = 0; i < r.tape.size(); ++i) {
         const std::vector<double> saved = saved_of(r.tape, i);
         if (r.tape.line(i).op != "rms_norm") continue;
-        BOOST_TEST(saved.size() == 3); // r of each row
+        BOOST_TEST(saved.size() == 3);  // r of each row
         for (std::size_t t = 0; t < 3; ++t) {
             double square = 0;
             for (std::size_t j = 0; j < 4; ++j) square += r.x.value()(t, j) * r.x.value()(t, j);
@@ -104,8 +104,9 @@ BOOST_AUTO_TEST_CASE(all_intermediates_may_keep_their_gradients) {
 
 BOOST_AUTO_TEST_CASE(refusals_are_those_of_backward) {
     Recorded r;
-    BOOST_CHECK_EXCEPTION(trace_backward(r.y, Array<double>(1.0)), Error,
-                          [](const Error& e) { return std::string(e.what()).find("cotangent has shape") != std::string::npos; });
+    BOOST_CHECK_EXCEPTION(trace_backward(r.y, Array<double>(1.0)), Error, [](const Error& e) {
+        return std::string(e.what()).find("cotangent has shape") != std::string::npos;
+    });
     BOOST_CHECK_THROW(trace_backward(r.constant, r.cotangent()), Error);
 }
 

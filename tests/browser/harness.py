@@ -11,7 +11,7 @@ SKIPPED = 77  # what CTest takes for "could not run here"
 
 
 def skip(why):
-    print(f"skipped: {why}; apt-get install chromium chromium-driver python3-selenium")
+    print(f"skipped: {why}; apt-get install chromium chromium-driver python3-selenium libjs-katex fonts-katex")
     sys.exit(SKIPPED)
 
 
@@ -36,8 +36,8 @@ class Browser:
         self.profile = tempfile.TemporaryDirectory(prefix="chalkgrad-browser-", ignore_cleanup_errors=True)
         options = webdriver.ChromeOptions()
         options.binary_location = chromium
-        for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-                         "--no-first-run", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
+        for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                         "--hide-scrollbars", "--no-first-run", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
                          f"--user-data-dir={self.profile.name}"]:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -104,22 +104,25 @@ class Browser:
         return [f"the console says: {entry['message']}" for entry in self.console]
 
     def network_faults(self):
-        """Anything but the page itself and what stands in it. A page made of several files may use those of its own folder."""
+        """Anything but the page, what stands in it, and files of its own folder."""
         home = self.page.parent.as_uri() + "/"
-        return [f"asks for {url[:200]}" for url in self.requests if not url.startswith((home, "data:", "blob:", "about:"))]
+        inside = (home, "data:", "blob:", "about:")
+        return [f"asks for {url[:200]}" for url in self.requests if not url.startswith(inside)]
 
     def figure_faults(self):
         """Pictures that are broken, or take no room, or are empty."""
         return self.run("""
             const faults = [], shown = e => e.checkVisibility ? e.checkVisibility() : true;
             document.querySelectorAll('img').forEach(e => {
-                if (shown(e) && (!e.complete || e.naturalWidth === 0)) faults.push('broken picture ' + e.src.slice(0, 100));
+                if (shown(e) && (!e.complete || e.naturalWidth === 0))
+                    faults.push('broken picture ' + e.src.slice(0, 100));
             });
             document.querySelectorAll('svg').forEach(e => {
                 if (e.parentElement.closest('svg') || e.closest('.katex') || !shown(e)) return;
                 const box = e.getBoundingClientRect();
                 const drawn = e.querySelector('path, polygon, polyline, ellipse, circle, rect, line, text, image, use');
-                if (!(box.width > 1 && box.height > 1) || !drawn) faults.push(`nothing drawn in an svg of class "${e.getAttribute('class')}"`);
+                if (!(box.width > 1 && box.height > 1) || !drawn)
+                    faults.push(`nothing drawn in an svg of class "${e.getAttribute('class')}"`);
             });
             return faults""")
 

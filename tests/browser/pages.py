@@ -1,4 +1,4 @@
-"""Opens pages one after the other: no console error, no request to a network, every figure drawn; keeps a picture of each."""
+"""Opens pages: no console error, no network request, every figure drawn; keeps a picture of each."""
 
 import pathlib
 

@@ -34,23 +34,27 @@ Subject product(const std::string& name, double a = 2, double b = 3) {
     return {"product", "a b", x * y, {}, Array<double>(1.0)};
 }
 
-} // namespace
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(present)
 
 BOOST_AUTO_TEST_CASE(formulas_of_a_page) {
     using List = std::vector<std::string>;
     // A head that states the gradients: what follows the first of them explains it.
-    const OpFormulas head = formulas_of("# f\n\n$$y = f(x), \\qquad \\bar x = g\\,\\bar y, \\qquad g = f'(x) .$$\n\n## By hand\n\n$$\\bar x = 0$$\n");
+    const OpFormulas head = formulas_of(
+        "# f\n\n$$y = f(x), \\qquad \\bar x = g\\,\\bar y, \\qquad g = f'(x) .$$\n\n## By hand\n\n$$\\bar x = 0$$\n");
     BOOST_TEST(head.forward == List{"y = f(x)"}, boost::test_tools::per_element());
     BOOST_TEST(head.backward == (List{"\\bar x = g\\,\\bar y", "g = f'(x)"}), boost::test_tools::per_element());
     // A head without: displays under "By hand" that begin with a bar, or the formulas in its text that do.
-    const OpFormulas hand = formulas_of("# f\n\n$$y = f(x) .$$\n\n## By hand\n\n$$dy = 1$$ and $\\bar z = 2$\n\n$$\\bar x = 3 ,$$\n\n## Edges\n\n$$\\bar x = 4$$\n");
+    const OpFormulas hand = formulas_of(
+        "# f\n\n$$y = f(x) .$$\n\n## By hand\n\n$$dy = 1$$ and $\\bar z = 2$\n\n$$\\bar x = 3 ,$$\n\n## "
+        "Edges\n\n$$\\bar x = 4$$\n");
     BOOST_TEST(hand.forward == List{"y = f(x)"}, boost::test_tools::per_element());
     BOOST_TEST(hand.backward == List{"\\bar x = 3"}, boost::test_tools::per_element());
     const OpFormulas text = formulas_of("# f\n\n$$y$$\n\n## By hand\n\n$$dy = 1$$ and $\\bar z = 2$, $\\bar z$.\n");
     BOOST_TEST(text.backward == List{"\\bar z = 2"}, boost::test_tools::per_element());
-    BOOST_TEST(formulas_of("# f\n\n$$y$$\n\n## By hand\n\n$$dy = 1$$\n").backward == List{"dy = 1"}, boost::test_tools::per_element());
+    BOOST_TEST(formulas_of("# f\n\n$$y$$\n\n## By hand\n\n$$dy = 1$$\n").backward == List{"dy = 1"},
+               boost::test_tools::per_element());
     BOOST_TEST(formulas_of("").forward.empty());
     BOOST_TEST(formulas_of("$$ never closed").forward.empty());
 }
@@ -65,8 +69,9 @@ BOOST_AUTO_TEST_CASE(every_op_has_formulas_of_both_directions) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(base64_of_the_standard) { // RFC 4648 §10
-    const std::pair<const char*, const char*> given[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"foobar", "Zm9vYmFy"}};
+BOOST_AUTO_TEST_CASE(base64_of_the_standard) {  // RFC 4648 §10
+    const std::pair<const char*, const char*> given[] = {{"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+                                                         {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"foobar", "Zm9vYmFy"}};
     for (const auto& [bytes, code] : given) BOOST_TEST(base64(bytes) == code);
     BOOST_TEST(base64(std::string("\xFF\x00\xFE", 3)) == "/wD+");
 }
@@ -75,9 +80,11 @@ BOOST_AUTO_TEST_CASE(katex_is_read_whole_or_not_at_all) {
     const Folder folder("katex");
     BOOST_TEST(!read_katex(folder.path));
     write_file(folder / "katex.min.js", "var katex;");
-    BOOST_CHECK_THROW(read_katex(folder.path), Error); // no style
-    write_file(folder / "katex.min.css", "@font-face{font-family:K;src:url(a.woff2) format('woff2'),url(a.ttf) format('truetype');font-weight:400}b{c:d}");
-    BOOST_CHECK_THROW(read_katex(folder.path), Error); // no font
+    BOOST_CHECK_THROW(read_katex(folder.path), Error);  // no style
+    write_file(folder / "katex.min.css",
+               "@font-face{font-family:K;src:url(a.woff2) format('woff2'),url(a.ttf) "
+               "format('truetype');font-weight:400}b{c:d}");
+    BOOST_CHECK_THROW(read_katex(folder.path), Error);  // no font
     write_file(folder / "a.woff2", "foo");
     BOOST_TEST(read_katex(folder.path)->style ==
                "@font-face{font-family:K;src:url(data:font/woff2;base64,Zm9v) format('woff2');font-weight:400}b{c:d}");
@@ -125,15 +132,25 @@ BOOST_AUTO_TEST_CASE(names_stay_text) {
     BOOST_TEST(!contains(page, "alert(1)</script>"));
     BOOST_TEST(contains(page, "&lt;script&gt;alert(1)&lt;/script&gt;"));
     BOOST_TEST(contains(page, "\\u003cscript>alert(1)"));
-    BOOST_TEST((present_page(subject, {}) == page)); // equal subjects, equal bytes
+    BOOST_TEST((present_page(subject, {}) == page));  // equal subjects, equal bytes
 }
 
 BOOST_AUTO_TEST_CASE(a_page_asks_for_nothing) {
     const std::string page = present_page(product("a"), {});
     BOOST_TEST(contains(page, "default-src 'none'"));
-    for (const char* const part : {"src=\"", "@import", "<link", "<base", "url(http"}) BOOST_TEST(!contains(page, part), part);
+    for (const char* const part : {"src=\"", "@import", "<link", "<base", "url(http"})
+        BOOST_TEST(!contains(page, part), part);
     BOOST_TEST(!contains(page, "Khan Academy"));
     BOOST_TEST(contains(present_page(product("a"), Katex{"var katex;", ""}), "Khan Academy"));
+}
+
+BOOST_AUTO_TEST_CASE(a_tape_too_long_to_step_through_is_refused) {
+    const Tape tape;
+    Var<double> x = tape.variable(1.0, "x");
+    while (tape.size() <= 600) x = x + x;
+    BOOST_CHECK_EXCEPTION(present_page({"long", "", x, {}, Array<double>(1.0)}, {}), Error, [](const Error& e) {
+        return contains(e.what(), "601 lines and a page shows 600") && contains(e.what(), "chalkgrad trace long");
+    });
 }
 
 BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_shown_as_what_they_are) {
@@ -156,7 +173,8 @@ BOOST_AUTO_TEST_CASE(trace_as_text_and_json) {
     BOOST_TEST(document["name"] == "pre");
     for (const auto& line : document["lines"]) {
         BOOST_TEST((line["kind"] == "constant") == line["adjoint"].is_null(), line.dump());
-        for (const char* const key : {"line", "op", "inputs", "shape", "value", "scope"}) BOOST_TEST(line.contains(key));
+        for (const char* const key : {"line", "op", "inputs", "shape", "value", "scope"})
+            BOOST_TEST(line.contains(key));
     }
     BOOST_TEST(call({"trace", "pre", "--seed", "1"}).out != call({"trace", "pre"}).out);
 }
