@@ -64,16 +64,18 @@ Block::Block(const BlockOptions& given) : options(completed(given)) {
 template <class T>
 Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
     const auto attend = [&](const Var<T>& u) {
-        const Scope scope = on.scope("attention");
+        const Scope scope = on.scope("attention", Role::attention);
         return attention(on, u, mask);
     };
     const auto look_up = [&](const Var<T>& u) {
-        const Scope scope = on.scope("cross");
+        const Scope scope = on.scope("cross", Role::attention);
         return (*cross)(on, u, {}, memory);
     };
+    const auto* const network = std::get_if<Ffn>(&ffn);
+    const bool plain = network != nullptr && !network->options.gated;
     const auto feed = [&](const Var<T>& u) {
-        const Scope scope = on.scope("ffn");
-        return std::visit([&](const auto& network) { return network(on, u); }, ffn);
+        const Scope scope = on.scope("ffn", plain ? Role::activation : Role::gate);
+        return std::visit([&](const auto& module) { return module(on, u); }, ffn);
     };
     if (options.placement == Placement::parallel) {
         const Var<T> u = branches[0].norm(on, x);

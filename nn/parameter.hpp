@@ -134,7 +134,7 @@ public:
     Binding& operator=(const Binding&) = delete;
 
     const Tape& tape() const { return tape_; }
-    [[nodiscard]] Scope scope(std::string_view name) const { return tape_.scope(name); }
+    [[nodiscard]] Scope scope(std::string_view name, Role role = Role::none) const { return tape_.scope(name, role); }
 
     /// Its line; an absent Var for an absent parameter. Throws Error for one without numbers, unless the tape keeps
     /// shapes only.

@@ -12,39 +12,54 @@ namespace chalkgrad::nn {
 
 const char* name(Placement placement) {
     switch (placement) {
-    case Placement::pre: return "pre";
-    case Placement::post: return "post";
-    case Placement::peri: return "peri";
-    case Placement::output_only: return "output_only";
-    case Placement::deepnorm: return "deepnorm";
-    case Placement::parallel: return "parallel";
-    case Placement::mhc: return "mhc";
+        case Placement::pre:
+            return "pre";
+        case Placement::post:
+            return "post";
+        case Placement::peri:
+            return "peri";
+        case Placement::output_only:
+            return "output_only";
+        case Placement::deepnorm:
+            return "deepnorm";
+        case Placement::parallel:
+            return "parallel";
+        case Placement::mhc:
+            return "mhc";
     }
     throw Error("placement: unknown value");
 }
 
 const char* formula(Placement placement) {
     switch (placement) {
-    case Placement::pre: return "h + F(N(h))";
-    case Placement::post: return "N(h + F(h))";
-    case Placement::peri: return "h + N2(F(N1(h)))";
-    case Placement::output_only: return "h + N(F(h))";
-    case Placement::deepnorm: return "N(alpha h + F(h))";
-    case Placement::parallel: return "h + A(N(h)) + F(N(h))";
-    case Placement::mhc: return "A H + post F(N(pre H)), H several streams";
+        case Placement::pre:
+            return "h + F(N(h))";
+        case Placement::post:
+            return "N(h + F(h))";
+        case Placement::peri:
+            return "h + N2(F(N1(h)))";
+        case Placement::output_only:
+            return "h + N(F(h))";
+        case Placement::deepnorm:
+            return "N(alpha h + F(h))";
+        case Placement::parallel:
+            return "h + A(N(h)) + F(N(h))";
+        case Placement::mhc:
+            return "A H + post F(N(pre H)), H several streams";
     }
     throw Error("placement: unknown value");
 }
 
 const std::vector<Placement>& placements() {
-    static const std::vector<Placement> all = {Placement::pre, Placement::post, Placement::peri, Placement::output_only, Placement::deepnorm};
+    static const std::vector<Placement> all = {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
+                                               Placement::deepnorm};
     return all;
 }
 
 Placement placement_named(std::string_view word) {
     std::vector<std::string> names;
-    for (const Placement p : {Placement::pre, Placement::post, Placement::peri, Placement::output_only, Placement::deepnorm, Placement::parallel,
-                              Placement::mhc}) {
+    for (const Placement p : {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
+                              Placement::deepnorm, Placement::parallel, Placement::mhc}) {
         if (word == name(p)) return p;
         names.emplace_back(name(p));
     }
@@ -73,4 +88,4 @@ Var<double> stand_in_block(Placement placement, const Var<double>& x) {
     return h.named("output");
 }
 
-} // namespace chalkgrad::nn
+}  // namespace chalkgrad::nn
