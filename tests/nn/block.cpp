@@ -116,6 +116,21 @@ BOOST_AUTO_TEST_CASE(parameters_lie_in_the_scopes_they_are_named_after) {
     BOOST_TEST(named == found, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(scopes_say_what_a_branch_is) {
+    const auto role = [](const char* block, const char* scope) {
+        Tape tape(Tape::Mode::shapes_only);
+        find_block(block).record(tape, 0);
+        for (std::size_t i = 0; i < tape.scope_count(); ++i)
+            if (tape.scope_info(i).name == scope) return tape.scope_info(i).role;
+        return Role::none;
+    };
+    BOOST_TEST((role("pre", "attention") == Role::attention));
+    BOOST_TEST((role("decoder", "cross") == Role::attention));
+    BOOST_TEST((role("pre", "ffn") == Role::gate));
+    BOOST_TEST((role("gpt_oss", "ffn") == Role::gate));  // in spite of the router's softmax
+    BOOST_TEST((role("vision", "ffn") == Role::activation));
+}
+
 BOOST_AUTO_TEST_CASE(records_the_same_in_every_type) {
     const Block block(usual(Placement::peri));
     Generator rng(6);
