@@ -10,6 +10,7 @@
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/nn/catalog.hpp>
+#include <chalkgrad/nn/model_types.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 
 namespace chalkgrad {
@@ -27,9 +28,12 @@ std::vector<Item> items(const std::string& what) {
         for (const Experiment& e : experiments()) list.push_back({e.name, e.question, "§" + e.section});
     } else if (what == "blocks") {
         for (const nn::BlockEntry& block : nn::blocks()) list.push_back({block.name, block.formula, block.section});
+    } else if (what == "models") {
+        for (const nn::ModelType& type : nn::model_types())
+            list.push_back({std::string(type.name), nn::facts_line(type), "§16"});
     } else {
-        const std::vector<std::string> known = {"ops", "experiments", "blocks"};
-        throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments or blocks", what, did_you_mean(what, known)));
+        const std::vector<std::string> known = {"ops", "experiments", "blocks", "models"};
+        throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments, blocks or models", what, did_you_mean(what, known)));
     }
     return list;
 }

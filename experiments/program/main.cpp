@@ -7,6 +7,7 @@
 #include <chalkgrad/experiments/program/eval.hpp>
 #include <chalkgrad/experiments/program/gradcheck.hpp>
 #include <chalkgrad/experiments/program/graph.hpp>
+#include <chalkgrad/experiments/program/inspect.hpp>
 #include <chalkgrad/experiments/program/list.hpp>
 #include <chalkgrad/experiments/program/parity.hpp>
 #include <chalkgrad/experiments/program/present.hpp>
@@ -119,10 +120,10 @@ void add_rng(CLI::App& app, Call& call) {
 
 void add_list(CLI::App& app, Call& call) {
     const auto [command, options] =
-        add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks", run_list,
+        add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks, models", run_list,
                                  "  chalkgrad list ops\n"
                                  "  chalkgrad list experiments --json");
-    command->add_option("WHAT", options->what, "ops, experiments or blocks")->required();
+    command->add_option("WHAT", options->what, "ops, experiments, blocks or models")->required();
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
@@ -232,6 +233,18 @@ void add_present(CLI::App& app, Call& call) {
     add_seed(command, options->seed, "Seed of the numbers and of the cotangent, 0");
 }
 
+void add_inspect(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<InspectCommand>(
+        app, call, "inspect", "Read a model's config.json: its block, and every parameter counted", run_inspect,
+        "  chalkgrad inspect config.json                a table, with the formulas\n"
+        "  chalkgrad inspect config.json --explain      the four steps of reading a block, in words\n"
+        "  chalkgrad inspect config.json --json\n"
+        "No weight is allocated. 'chalkgrad list models' shows the model types.");
+    command->add_option("CONFIG", options->config, "A model's config.json")->type_name("CONFIG.json")->required();
+    const auto json = command->add_flag("--json", options->json, "One JSON document on standard output");
+    command->add_flag("--explain", options->explain, "Walk through the block in words")->excludes(json);
+}
+
 // ---- the way out
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -280,6 +293,7 @@ int run(int argc, char** argv) {
     add_graph(app, call);
     add_trace(app, call);
     add_present(app, call);
+    add_inspect(app, call);
     add_rng(app, call);
 
     check_command(app, argc, argv);
