@@ -85,7 +85,7 @@ Inspection inspect_config(const std::filesystem::path& config) {
     try {
         nn::ModelDescription model = nn::read_model_config(beginning_of(config));
         nn::ModelTensors tensors = nn::tensors_of(model);
-        nn::ModelLedger ledger = nn::ledger_of(model, tensors);
+        nn::ModelLedger ledger = nn::model_ledger(model, tensors);
         return {std::move(model), std::move(tensors), std::move(ledger)};
     } catch (const Error& error) {
         throw Error(fmt::format("inspect: '{}': {}", config.string(), error.what()));

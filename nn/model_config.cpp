@@ -50,12 +50,12 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
     const auto head_dim = type.names.head_dim.empty() ? std::nullopt : fields.optional_size(type.names.head_dim);
     const bool latent = type.experts && !type.experts->shared.empty();
     if (a.kv_heads > a.heads)
-        fields.refuse(fmt::format("{} is {}, more than the {} query heads", type.names.kv_heads, a.kv_heads, a.heads));
+        fields.refuse(fmt::format("{} is {}, more than the {} query heads", spoken(type.names.kv_heads), a.kv_heads, a.heads));
     if (a.heads % a.kv_heads != 0)
         fields.refuse(fmt::format("{} query heads do not divide among {} KV heads", a.heads, a.kv_heads));
     if (!head_dim && !latent && m.width % a.heads != 0)
-        fields.refuse(fmt::format("{} {} does not divide among {} heads, and there is no head_dim", type.names.width,
-                                  m.width, a.heads));
+        fields.refuse(fmt::format("{} {} does not divide among {} heads, and there is no head_dim",
+                                  spoken(type.names.width), m.width, a.heads));
     a.head_dim = head_dim.value_or(m.width / a.heads);
     if (a.head_dim == 0 && !latent) fields.refuse("a head has no features");
     for (const std::string_view matrix : {"q", "k", "v", "o"})
@@ -97,7 +97,7 @@ void read_ffn(const ModelType& type, const ConfigFields& fields, ModelDescriptio
     if (std::all_of(layers.begin(), layers.end(), [](const LayerFacts& layer) { return layer.experts; })) return;
     const auto width = fields.optional_size(type.names.ffn);
     if (!width && type.ffn_multiple > 0) {
-        if (m.width > INT64_MAX / type.ffn_multiple) fields.refuse(fmt::format("{} {} is absurd", type.names.width, m.width));
+        if (m.width > INT64_MAX / type.ffn_multiple) fields.refuse(fmt::format("{} {} is absurd", spoken(type.names.width), m.width));
         ffn.width = type.ffn_multiple * m.width;
     } else {
         ffn.width = width ? *width : fields.size(type.names.ffn);
@@ -137,6 +137,9 @@ std::string in_words(std::int64_t period) {
 void read_window(const ModelType& type, const ConfigFields& fields, ModelDescription& m) {
     const WindowRule& rule = type.window;
     std::vector<LayerFacts>& layers = m.stacks[0].layers;
+    const std::vector<std::string> listed = fields.words("layer_types");
+    if (!listed.empty() && listed.size() != layers.size())
+        fields.refuse(fmt::format("layer_types has {} entries for {} layers", listed.size(), layers.size()));
     if (rule.field.empty()) {
         if (fields.has("sliding_window")) m.warnings.emplace_back("sliding_window is there, but this type has no windows");
         return;
@@ -148,9 +151,6 @@ void read_window(const ModelType& type, const ConfigFields& fields, ModelDescrip
         m.warnings.push_back(fmt::format("{} {} is inert: {} is not true", rule.field, window, rule.switched_by));
         return;
     }
-    const std::vector<std::string> listed = fields.words("layer_types");
-    if (!listed.empty() && listed.size() != layers.size())
-        fields.refuse(fmt::format("layer_types has {} entries for {} layers", listed.size(), layers.size()));
     std::int64_t period = rule.period;
     if (!rule.period_field.empty()) period = fields.optional_size(rule.period_field).value_or(period);
     const std::int64_t first = rule.switched_by.empty() ? 0 : fields.count("max_window_layers", 0);
@@ -177,7 +177,7 @@ ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
     m.width = fields.size(type.names.width);
     if (!type.names.vocabulary.empty()) m.vocabulary = fields.size(type.names.vocabulary);
     const std::int64_t layers = fields.size(type.names.layers);
-    if (layers > most_layers) fields.refuse(fmt::format("{} is {}; more than {} is absurd", type.names.layers, layers, most_layers));
+    if (layers > most_layers) fields.refuse(fmt::format("{} is {}; more than {} is absurd", spoken(type.names.layers), layers, most_layers));
     m.stacks = {{std::string(type.path), type.causal, false, std::vector<LayerFacts>(static_cast<std::size_t>(layers))}};
     m.norm = type.norm;
     if (!type.names.eps.empty()) m.norm.eps = fields.positive(type.names.eps, type.norm.eps);

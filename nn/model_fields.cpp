@@ -101,6 +101,13 @@ void check_depth(std::string_view text) {
 
 }  // namespace
 
+std::string spoken(std::string_view names) {
+    std::string words(names);
+    const std::size_t first = words.find('|');
+    for (std::size_t at = first; at != std::string::npos; at = words.find('|')) words.replace(at, 1, at == first ? " (or " : ", ");
+    return first == std::string::npos ? words : words + ")";
+}
+
 ConfigFields ConfigFields::parse(std::string_view text) {
     if (text.size() > largest)
         throw Error("config: larger than 8 MiB; a config.json has a few kilobytes, so this is another file");
@@ -152,11 +159,7 @@ ConfigFields ConfigFields::section(std::string_view name) const {
 
 std::int64_t ConfigFields::size(std::string_view name) const {
     const auto found = object_->get(name);
-    if (!found.value) {
-        std::string all(name);
-        for (std::size_t at; (at = all.find('|')) != std::string::npos;) all.replace(at, 1, " (or ");
-        refuse(fmt::format("{}{} is missing; the count depends on it", all, all == name ? "" : ")"));
-    }
+    if (!found.value) refuse(fmt::format("{} is missing; the count depends on it", spoken(name)));
     return object_->whole(found.name, *found.value, 1);
 }
 

@@ -75,14 +75,13 @@ std::optional<std::string> short_number(double number) {
     return number == 1 ? "" : fmt::format("{}", number);
 }
 
-/// Matrices as multiples of d², vectors of d features as multiples of d, the rest as a number.
+/// Matrices as multiples of d², vectors of d, 2d, … features as multiples of d, the rest as a number.
 std::string over_width(const std::vector<ModelTensor>& tensors, std::int64_t width) {
     std::int64_t matrices = 0, vectors = 0, rest = 0;
     for (const ModelTensor& tensor : tensors) {
-        const bool of_width = std::any_of(tensor.shape.begin(), tensor.shape.end(),
-                                          [](const Extent& extent) { return extent.letters == "d"; });
-        std::int64_t& sum = tensor.shape.size() > 1 ? matrices : of_width ? vectors : rest;
-        sum = checked_sum(sum, elements(tensor), "a block");
+        const std::int64_t n = elements(tensor);
+        std::int64_t& sum = tensor.shape.size() > 1 ? matrices : n % width == 0 ? vectors : rest;
+        sum = checked_sum(sum, n, "a block");
     }
     const auto d = static_cast<double>(width);
     const auto square = short_number(static_cast<double>(matrices) / (d * d)), line = short_number(static_cast<double>(vectors) / d);
@@ -116,9 +115,11 @@ std::string formula_of(const ModelTensors& tensors, const ModelLedger& ledger) {
         if (tower > 0) parts.push_back(with_commas(tower));
         return fmt::format("{}", fmt::join(parts, " + "));
     };
+    // With several kinds of blocks, their formulas stand beside them, and here their numbers.
+    if (ledger.blocks.size() > 1)
+        return with_blocks([](const BlockCount& block) { return with_commas(block.parameters); }) + " = " + with_commas(ledger.distinct);
     std::string text = with_blocks([](const BlockCount& block) { return block.formula; });
-    if (std::all_of(ledger.blocks.begin(), ledger.blocks.end(), [](const BlockCount& b) { return !b.in_width.empty(); }))
-        text += " = " + with_blocks([](const BlockCount& block) { return block.in_width; });
+    if (!ledger.blocks[0].in_width.empty()) text += " = " + with_blocks([](const BlockCount& block) { return block.in_width; });
     return text + " = " + with_commas(ledger.distinct);
 }
 
@@ -131,9 +132,9 @@ std::string with_commas(std::int64_t number) {
     return digits;
 }
 
-ModelLedger ledger_of(const ModelDescription& model) { return ledger_of(model, tensors_of(model)); }
+ModelLedger model_ledger(const ModelDescription& model) { return model_ledger(model, tensors_of(model)); }
 
-ModelLedger ledger_of(const ModelDescription& model, const ModelTensors& tensors) {
+ModelLedger model_ledger(const ModelDescription& model, const ModelTensors& tensors) {
     ModelLedger ledger;
     std::int64_t idle = 0;  // in experts that a token does not choose
     const auto enter = [&](const ModelTensor& tensor, std::int64_t copies) {

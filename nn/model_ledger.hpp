@@ -31,8 +31,8 @@ struct ModelLedger {
 };
 
 /// Throws Error when a count exceeds 2^63.
-ModelLedger ledger_of(const ModelDescription& model, const ModelTensors& tensors);
-ModelLedger ledger_of(const ModelDescription& model);
+ModelLedger model_ledger(const ModelDescription& model, const ModelTensors& tensors);
+ModelLedger model_ledger(const ModelDescription& model);
 
 /// 8030261248 as "8,030,261,248".
 std::string with_commas(std::int64_t number);

@@ -46,11 +46,11 @@ public:
           K_(letter('K', model.attention.kv_heads)), h_(letter('h', model.attention.head_dim)) {}
 
     std::vector<ModelTensor> block(const StackFacts& stack, const LayerFacts& layer) {
-        if (m_.streams > 1) streams();
-        norms(stack.cross_attention);
         attention("attention", layer);
         if (stack.cross_attention) attention("cross_attention", {});
         layer.experts ? experts() : ffn();
+        norms(stack.cross_attention);
+        if (m_.streams > 1) streams();
         return std::move(tensors_);
     }
 
