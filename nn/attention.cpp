@@ -3,40 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/nn/heads.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/clamp.hpp>
 #include <chalkgrad/ops/sdpa.hpp>
-#include <chalkgrad/ops/structure.hpp>
 
 namespace chalkgrad::nn {
 namespace {
-
-/// Swaps the two axes before the last: (…, T, H, d) ↔ (…, H, T, d).
-template <class T>
-Var<T> swap_heads_and_tokens(const Var<T>& x) {
-    std::vector<std::ptrdiff_t> axes;
-    for (std::size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    std::swap(axes[axes.size() - 2], axes[axes.size() - 3]);
-    return transpose(x, axes);
-}
-
-/// (…, T, H·d) → (…, H, T, d).
-template <class T>
-Var<T> split(const Var<T>& x, std::size_t heads) {
-    std::vector<std::ptrdiff_t> shape(x.shape().begin(), x.shape().end());
-    shape.back() = static_cast<std::ptrdiff_t>(heads);
-    shape.push_back(static_cast<std::ptrdiff_t>(x.shape().last() / heads));
-    return swap_heads_and_tokens(reshape(x, shape));
-}
-
-/// (…, H, T, d) → (…, T, H·d).
-template <class T>
-Var<T> merge(const Var<T>& x) {
-    const Var<T> y = swap_heads_and_tokens(x);
-    std::vector<std::ptrdiff_t> shape(y.shape().begin(), y.shape().end() - 1);
-    shape.back() *= static_cast<std::ptrdiff_t>(y.shape().last());
-    return reshape(y, shape);
-}
 
 GroupedAttentionOptions completed(GroupedAttentionOptions o) {
     if (o.d == 0 || o.heads == 0)
@@ -103,9 +76,9 @@ Var<T> GroupedAttention::operator()(Binding<T>& on, const Var<T>& x, const Var<T
     };
     const bool whole = o.qk_norm.axis == QkAxis::whole_projection;
     if (whole) normalize();
-    q = split(q, o.heads);
-    k = split(k, o.kv_heads);
-    v = split(v, o.kv_heads);
+    q = split_heads(q, o.heads);
+    k = split_heads(k, o.kv_heads);
+    v = split_heads(v, o.kv_heads);
     if (!whole && !o.qk_norm.after_rope) normalize();
     if (o.rope) {
         q = rope(q, *o.rope);
@@ -119,7 +92,7 @@ Var<T> GroupedAttention::operator()(Binding<T>& on, const Var<T>& x, const Var<T
         if (!scores.scale) scores.scale = 1;
     }
     const Var<T> y = sinks ? sdpa_sinks(q, k, v, on(sinks), scores, mask) : sdpa(q, k, v, scores, mask);
-    return wo(on, merge(y));
+    return wo(on, merge_heads(y));
 }
 
 void GroupedAttention::visit(const Visitor& v) const {

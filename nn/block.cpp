@@ -17,6 +17,9 @@ BlockOptions completed(BlockOptions o) {
                 fmt::format("block: {} has {} features and the residual stream {}; they must agree", part, d, o.d));
     };
     take(o.attention.d, "attention");
+    if (o.latent) take(o.latent->d, "attention");
+    if (o.shared_key) take(o.shared_key->d, "attention");
+    if (o.latent && o.shared_key) throw Error("block: two kinds of attention are given; a block has one");
     take(ffn.d, "ffn");
     if (o.cross) take(o.cross->d, "cross");
     if (o.cross && o.cross->causal)
@@ -44,7 +47,12 @@ BlockOptions vision_block_options(std::size_t d, std::size_t heads, std::size_t 
 
 Block::Block(const BlockOptions& given) : options(completed(given)) {
     const auto& o = options;
-    attention = GroupedAttention(o.attention);
+    if (o.latent)
+        latent.emplace(*o.latent);
+    else if (o.shared_key)
+        shared_key.emplace(*o.shared_key);
+    else
+        attention = GroupedAttention(o.attention);
     if (o.cross) cross = GroupedAttention(*o.cross);
     if (const auto* moe = std::get_if<MoeOptions>(&o.ffn))
         ffn = Moe(*moe);
@@ -65,6 +73,8 @@ template <class T>
 Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
     const auto attend = [&](const Var<T>& u) {
         const Scope scope = on.scope("attention", Role::attention);
+        if (latent) return (*latent)(on, u);
+        if (shared_key) return (*shared_key)(on, u);
         return attention(on, u, mask);
     };
     const auto look_up = [&](const Var<T>& u) {
@@ -100,7 +110,12 @@ Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, co
 }
 
 void Block::visit(const Visitor& v) const {
-    v("attention", attention);
+    if (latent)
+        v("attention", *latent);
+    else if (shared_key)
+        v("attention", *shared_key);
+    else
+        v("attention", attention);
     if (cross) v("cross", *cross);
     std::visit([&](const auto& network) { v("ffn", network); }, ffn);
     for (std::size_t k = 0; k < branches.size(); ++k) {
@@ -115,7 +130,9 @@ namespace {
 
 /// The matrices that write into the residual stream.
 std::vector<Parameter> last_matrices(const Block& block) {
-    std::vector<Parameter> list = {block.attention.wo.weight};
+    std::vector<Parameter> list = {block.latent       ? block.latent->wo.weight
+                                   : block.shared_key ? block.shared_key->wo_up.weight
+                                                      : block.attention.wo.weight};
     if (block.cross) list.push_back(block.cross->wo.weight);
     if (const auto* moe = std::get_if<Moe>(&block.ffn)) {
         list.push_back(moe->experts.second);

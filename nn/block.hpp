@@ -7,6 +7,7 @@
 
 #include <chalkgrad/nn/attention.hpp>
 #include <chalkgrad/nn/ffn.hpp>
+#include <chalkgrad/nn/latent_attention.hpp>
 #include <chalkgrad/nn/moe.hpp>
 #include <chalkgrad/nn/residual.hpp>
 #include <chalkgrad/nn/streams.hpp>
@@ -18,6 +19,8 @@ struct BlockOptions {
     Placement placement = Placement::pre;
     NormOptions norm = {};
     GroupedAttentionOptions attention = {};
+    std::optional<LatentAttentionOptions> latent = {};         ///< in the place of `attention` (DeepSeek-V3)
+    std::optional<SharedKeyAttentionOptions> shared_key = {};  ///< likewise (DeepSeek-V4)
     std::optional<GroupedAttentionOptions> cross = {};  ///< a second attention, to a memory (the decoder of 2017, T5)
     std::variant<FfnOptions, MoeOptions> ffn = {};
     double alpha = 1;             ///< DeepNorm's weight of the residual; deepnorm() gives it
@@ -40,7 +43,9 @@ struct Block {
     };
 
     BlockOptions options;
-    GroupedAttention attention;
+    GroupedAttention attention;  ///< absent where one of the next two is there
+    std::optional<LatentAttention> latent;
+    std::optional<SharedKeyAttention> shared_key;
     std::optional<GroupedAttention> cross;
     std::variant<Ffn, Moe> ffn;
     std::vector<Branch> branches;  ///< attention, cross, FFN

@@ -10,6 +10,7 @@
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/activations.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/softmax.hpp>
@@ -111,7 +112,9 @@ Var<T> Moe::route(Binding<T>& on, const Var<T>& x) const {
         const Var<T> p = softmax(logits, -1, top_k(logits, {}, o.per_token, 0, -HUGE_VAL));
         return o.scale == 1 ? p : o.scale * p;
     }
-    const Var<T> scores = o.scoring == Scoring::softmax ? softmax(logits) : sigmoid(logits);
+    const Var<T> scores = o.scoring == Scoring::softmax   ? softmax(logits)
+                          : o.scoring == Scoring::sigmoid ? sigmoid(logits)
+                                                          : sqrt(softplus(logits));
     Var<T> p = scores * top_k(scores, push, o.per_token, 1, 0);
     if (o.normalize) p = p / sum(p, -1, true);
     return o.scale == 1 ? p : o.scale * p;

@@ -7,8 +7,8 @@
 
 namespace chalkgrad::nn {
 
-/// What becomes of the router's scores: softmax, or a sigmoid of each by itself (DeepSeek 3, Llama 4).
-enum class Scoring { softmax, sigmoid };
+/// What becomes of the router's scores: softmax, or of each by itself a sigmoid (DeepSeek-V3, Llama 4) or √softplus (V4).
+enum class Scoring { softmax, sigmoid, sqrt_softplus };
 
 struct MoeOptions {
     FfnOptions expert;          ///< of one expert
