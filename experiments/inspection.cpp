@@ -51,19 +51,31 @@ json ffn_facts(const nn::ModelDescription& m) {
     if (ffn.down_bias) facts["biases"].push_back("down");
     if (m.experts) {
         const nn::ExpertFacts& e = *m.experts;
-        facts["experts"] = {{"count", e.count}, {"per_token", e.chosen}, {"width", e.width}, {"shared_width", e.shared_width},
-                            {"routing", e.routing}, {"router_bias", e.router_bias}, {"bias", e.bias}};
+        facts["experts"] = {{"count", e.count},     {"per_token", e.chosen},
+                            {"width", e.width},     {"shared_width", e.shared_width},
+                            {"routing", e.routing}, {"router_bias", e.router_bias},
+                            {"bias", e.bias}};
     }
     return facts;
 }
 
 json attention_facts(const nn::ModelDescription& m) {
     const nn::AttentionFacts& a = m.attention;
-    json facts = {{"heads", a.heads}, {"kv_heads", a.kv_heads}, {"head_dim", a.head_dim}, {"biases", a.biases},
-                  {"window", or_null(a.window)}, {"window_layers", a.window ? json(a.window_layers) : json()},
-                  {"softcap", or_null(a.softcap)}, {"sinks", a.sinks}, {"scale", a.scale},
-                  {"positions", {{"kind", m.positions.kind}, {"rotary_dim", m.positions.rotary_dim},
-                                 {"pairs", m.positions.kind != "rope" ? "none" : m.positions.interleaved ? "interleaved" : "halves"}}}};
+    json facts = {{"heads", a.heads},
+                  {"kv_heads", a.kv_heads},
+                  {"head_dim", a.head_dim},
+                  {"biases", a.biases},
+                  {"window", or_null(a.window)},
+                  {"window_layers", a.window ? json(a.window_layers) : json()},
+                  {"softcap", or_null(a.softcap)},
+                  {"sinks", a.sinks},
+                  {"scale", a.scale},
+                  {"positions",
+                   {{"kind", m.positions.kind},
+                    {"rotary_dim", m.positions.rotary_dim},
+                    {"pairs", m.positions.kind != "rope" ? "none"
+                              : m.positions.interleaved  ? "interleaved"
+                                                         : "halves"}}}};
     if (a.latent) facts["latent"] = {{"q_rank", a.latent->q_rank}, {"kv_rank", a.latent->kv_rank}};
     return facts;
 }
@@ -72,11 +84,15 @@ json parameters(const nn::ModelLedger& ledger) {
     json components = json::object(), blocks = json::array();
     for (const auto& [name, count] : ledger.components) components[name] = count;
     for (const nn::BlockCount& block : ledger.blocks) {
-        blocks.push_back({{"count", block.count}, {"parameters", block.parameters}, {"first", block.first}, {"formula", block.formula}});
+        blocks.push_back({{"count", block.count},
+                          {"parameters", block.parameters},
+                          {"first", block.first},
+                          {"formula", block.formula}});
         if (!block.in_width.empty()) blocks.back()["in_width"] = block.in_width;
     }
-    return {{"distinct", ledger.distinct}, {"stored_aliases", ledger.stored_aliases}, {"buffers", ledger.buffers},
-            {"by_component", components}, {"per_block", blocks}, {"active_per_token", ledger.active_per_token}};
+    return {{"distinct", ledger.distinct}, {"stored_aliases", ledger.stored_aliases},
+            {"buffers", ledger.buffers},   {"by_component", components},
+            {"per_block", blocks},         {"active_per_token", ledger.active_per_token}};
 }
 
 }  // namespace

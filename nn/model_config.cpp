@@ -18,9 +18,11 @@ constexpr std::int64_t most_layers = 100'000;
 /// The op a config's word for an activation means.
 std::string_view activation_op(const ConfigFields& fields, const std::string& word) {
     static const std::vector<std::pair<std::string_view, std::string_view>> words = {
-        {"silu", "silu"}, {"swish", "silu"}, {"gelu", "gelu_erf"}, {"gelu_new", "gelu_tanh"}, {"gelu_fast", "gelu_tanh"},
-        {"gelu_pytorch_tanh", "gelu_tanh"}, {"gelu_tanh", "gelu_tanh"}, {"gelu_python", "gelu_erf"}, {"relu", "relu"},
-        {"quick_gelu", "quick_gelu"}};
+        {"silu", "silu"},           {"swish", "silu"},
+        {"gelu", "gelu_erf"},       {"gelu_new", "gelu_tanh"},
+        {"gelu_fast", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+        {"gelu_tanh", "gelu_tanh"}, {"gelu_python", "gelu_erf"},
+        {"relu", "relu"},           {"quick_gelu", "quick_gelu"}};
     std::vector<std::string_view> known;
     for (const auto& [its, op] : words) {
         if (its == word) return op;
@@ -50,7 +52,8 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
     const auto head_dim = type.names.head_dim.empty() ? std::nullopt : fields.optional_size(type.names.head_dim);
     const bool latent = type.experts && !type.experts->shared.empty();
     if (a.kv_heads > a.heads)
-        fields.refuse(fmt::format("{} is {}, more than the {} query heads", spoken(type.names.kv_heads), a.kv_heads, a.heads));
+        fields.refuse(
+            fmt::format("{} is {}, more than the {} query heads", spoken(type.names.kv_heads), a.kv_heads, a.heads));
     if (a.heads % a.kv_heads != 0)
         fields.refuse(fmt::format("{} query heads do not divide among {} KV heads", a.heads, a.kv_heads));
     if (!head_dim && !latent && m.width % a.heads != 0)
@@ -62,6 +65,7 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
         if (has_bias(type, fields, matrix)) a.biases.push_back(matrix);
     a.qk_norm = type.qk_norm;
     a.sinks = type.sinks;
+    a.clip = fields.nullable("clip_qkv");
     a.scale = type.names.scale.empty() ? 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(a.head_dim, 1)))
                                        : 1 / std::sqrt(fields.positive(type.names.scale, 256));
     if (type.soft_caps) {
@@ -77,7 +81,8 @@ void read_positions(const ModelType& type, const ConfigFields& fields, ModelDesc
     m.positions.rotary_dim = m.attention.head_dim;
     if (type.names.rotary.empty()) return;
     const double share = fields.positive(type.names.rotary, 1);  // a fraction of a head, or a number of features
-    m.positions.rotary_dim = static_cast<std::int64_t>(share <= 1 ? share * static_cast<double>(m.attention.head_dim) : share);
+    m.positions.rotary_dim =
+        static_cast<std::int64_t>(share <= 1 ? share * static_cast<double>(m.attention.head_dim) : share);
     if (m.positions.rotary_dim > m.attention.head_dim)
         fields.refuse(fmt::format("{} features are rotated, but a head has {}", share, m.attention.head_dim));
 }
@@ -97,7 +102,8 @@ void read_ffn(const ModelType& type, const ConfigFields& fields, ModelDescriptio
     if (std::all_of(layers.begin(), layers.end(), [](const LayerFacts& layer) { return layer.experts; })) return;
     const auto width = fields.optional_size(type.names.ffn);
     if (!width && type.ffn_multiple > 0) {
-        if (m.width > INT64_MAX / type.ffn_multiple) fields.refuse(fmt::format("{} {} is absurd", spoken(type.names.width), m.width));
+        if (m.width > INT64_MAX / type.ffn_multiple)
+            fields.refuse(fmt::format("{} {} is absurd", spoken(type.names.width), m.width));
         ffn.width = type.ffn_multiple * m.width;
     } else {
         ffn.width = width ? *width : fields.size(type.names.ffn);
@@ -126,12 +132,18 @@ void read_experts(const ModelType& type, const ConfigFields& fields, ModelDescri
     experts.bias = has_bias(type, fields, "experts");
     experts.routing = rule.routing;
     experts.packing = rule.packing;
+    experts.scoring = rule.scoring;
+    experts.normalize = fields.flag("norm_topk_prob", rule.normalize);
+    experts.weight_input = rule.weight_input;
+    experts.scale = fields.positive("routed_scaling_factor", 1);
     experts.correction_buffer = rule.correction_buffer;
     m.experts = experts;
 }
 
 std::string in_words(std::int64_t period) {
-    return period == 0 ? "all" : period == 2 ? "every second layer, from the first" : fmt::format("all but every {}th layer", period);
+    return period == 0   ? "all"
+           : period == 2 ? "every second layer, from the first"
+                         : fmt::format("all but every {}th layer", period);
 }
 
 void read_window(const ModelType& type, const ConfigFields& fields, ModelDescription& m) {
@@ -141,7 +153,8 @@ void read_window(const ModelType& type, const ConfigFields& fields, ModelDescrip
     if (!listed.empty() && listed.size() != layers.size())
         fields.refuse(fmt::format("layer_types has {} entries for {} layers", listed.size(), layers.size()));
     if (rule.field.empty()) {
-        if (fields.has("sliding_window")) m.warnings.emplace_back("sliding_window is there, but this type has no windows");
+        if (fields.has("sliding_window"))
+            m.warnings.emplace_back("sliding_window is there, but this type has no windows");
         return;
     }
     const std::optional<double> given = fields.nullable(rule.field);
@@ -157,14 +170,17 @@ void read_window(const ModelType& type, const ConfigFields& fields, ModelDescrip
     std::size_t sliding = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         if (!listed.empty() && listed[i] != "sliding_attention" && listed[i] != "full_attention")
-            fields.refuse(fmt::format("layer_types holds '{}'; sliding_attention and full_attention are known", listed[i]));
+            fields.refuse(
+                fmt::format("layer_types holds '{}'; sliding_attention and full_attention are known", listed[i]));
         const auto n = static_cast<std::int64_t>(i);
-        layers[i].sliding = listed.empty() ? n >= first && (period == 0 || (n + 1) % period != 0) : listed[i] == "sliding_attention";
+        layers[i].sliding =
+            listed.empty() ? n >= first && (period == 0 || (n + 1) % period != 0) : listed[i] == "sliding_attention";
         sliding += layers[i].sliding;
     }
     if (sliding == 0) return;
     m.attention.window = window;
-    m.attention.window_layers = listed.empty() && first == 0 ? in_words(period) : fmt::format("{} of {} layers", sliding, layers.size());
+    m.attention.window_layers =
+        listed.empty() && first == 0 ? in_words(period) : fmt::format("{} of {} layers", sliding, layers.size());
 }
 
 ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
@@ -177,8 +193,10 @@ ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
     m.width = fields.size(type.names.width);
     if (!type.names.vocabulary.empty()) m.vocabulary = fields.size(type.names.vocabulary);
     const std::int64_t layers = fields.size(type.names.layers);
-    if (layers > most_layers) fields.refuse(fmt::format("{} is {}; more than {} is absurd", spoken(type.names.layers), layers, most_layers));
-    m.stacks = {{std::string(type.path), type.causal, false, std::vector<LayerFacts>(static_cast<std::size_t>(layers))}};
+    if (layers > most_layers)
+        fields.refuse(fmt::format("{} is {}; more than {} is absurd", spoken(type.names.layers), layers, most_layers));
+    m.stacks = {
+        {std::string(type.path), type.causal, false, std::vector<LayerFacts>(static_cast<std::size_t>(layers))}};
     m.norm = type.norm;
     if (!type.names.eps.empty()) m.norm.eps = fields.positive(type.names.eps, type.norm.eps);
     m.final_norm = type.final_norm;
@@ -199,8 +217,9 @@ ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
         m.warnings.push_back(fmt::format("tie_word_embeddings is absent: the class default, {}, is used", type.tied));
     const AttentionFacts& a = m.attention;
     if (!a.latent && (a.heads > INT64_MAX / a.head_dim || a.heads * a.head_dim != m.width))
-        m.warnings.push_back(fmt::format("{} heads of {} features are not the width {}: the output projection is not square",
-                                         a.heads, a.head_dim, m.width));
+        m.warnings.push_back(
+            fmt::format("{} heads of {} features are not the width {}: the output projection is not square", a.heads,
+                        a.head_dim, m.width));
     if (m.experts && type.experts->width != type.names.ffn && m.ffn.width == 0 && fields.has(type.names.ffn))
         m.warnings.push_back(fmt::format("{} is unused: every layer has experts", type.names.ffn));
     return m;
@@ -218,14 +237,16 @@ VisionFacts read_vision(const ModelType& type, const ConfigFields& raw) {
     v.width = fields.size("hidden_size");
     v.ffn_width = fields.size("intermediate_size");
     v.layers = fields.size("num_hidden_layers");
-    if (v.layers > most_layers) fields.refuse(fmt::format("num_hidden_layers is {}; more than {} is absurd", v.layers, most_layers));
+    if (v.layers > most_layers)
+        fields.refuse(fmt::format("num_hidden_layers is {}; more than {} is absurd", v.layers, most_layers));
     v.image = fields.size("image_size");
     v.patch = fields.size("patch_size");
     v.channels = fields.size("num_channels");
     if (v.patch > v.image || v.image / v.patch > 1'000'000)
         fields.refuse(fmt::format("patch_size {} does not fit image_size {}", v.patch, v.image));
-    if (const std::int64_t heads = fields.optional_size("num_attention_heads").value_or(1); v.width % heads != 0)
-        fields.refuse(fmt::format("hidden_size {} does not divide among {} heads", v.width, heads));
+    v.heads = fields.optional_size("num_attention_heads").value_or(v.width % 16 == 0 ? 16 : 1);
+    if (v.width % v.heads != 0)
+        fields.refuse(fmt::format("hidden_size {} does not divide among {} heads", v.width, v.heads));
     v.pooling_head = fields.flag("vision_use_head", true);
     if (type.vision_type == "llama4_vision_model") {
         const double ratio = fields.positive("pixel_shuffle_ratio", 0.5);
@@ -240,13 +261,15 @@ VisionFacts read_vision(const ModelType& type, const ConfigFields& raw) {
 /// The type a config names, or the one whose schema has no name for it.
 std::string type_name(const ConfigFields& fields) {
     if (fields.has("_class_name") || fields.has("_diffusers_version"))
-        throw Error(fmt::format("config: {} is part of a diffusion model; 'chalkgrad list models' shows the kinds that can be read",
-                                fields.word("_class_name", "this")));
+        throw Error(fmt::format(
+            "config: {} is part of a diffusion model; 'chalkgrad list models' shows the kinds that can be read",
+            fields.word("_class_name", "this")));
     const std::string name = fields.word("model_type", "");
     if (!name.empty()) return name;
     if (fields.has("num_experts") && fields.has("experts_per_token") && fields.has("swiglu_limit")) return "gpt_oss";
-    throw Error("config: model_type is missing; without it a block's placement would be a guess ('chalkgrad list models' "
-                "shows the types)");
+    throw Error(
+        "config: model_type is missing; without it a block's placement would be a guess ('chalkgrad list models' "
+        "shows the types)");
 }
 
 }  // namespace
@@ -257,22 +280,26 @@ ModelDescription read_model_config(std::string_view json) {
     if (type.text_type.empty()) {
         ModelDescription m = read_text(type, fields);
         if (!fields.has("model_type"))
-            m.warnings.emplace_back("OpenAI's own schema: no model_type, no hidden_act and no eps; recognised by its fields");
+            m.warnings.emplace_back(
+                "OpenAI's own schema: no model_type, no hidden_act and no eps; recognised by its fields");
         return m;
     }
     const ConfigFields text = fields.section("text_config");
     const std::string inner = text.word("model_type", type.text_type);
     if (inner != type.text_type)
-        fields.refuse(fmt::format("text_config says model_type '{}'; in {} it must be {}", inner, type.name, type.text_type));
+        fields.refuse(
+            fmt::format("text_config says model_type '{}'; in {} it must be {}", inner, type.name, type.text_type));
     ModelDescription m = read_text(find_model_type(type.text_type), text);
     m.model_type = type.name;
     if (fields.has("tie_word_embeddings")) {
         const bool outer = fields.flag("tie_word_embeddings", m.tied);
         if (text.has("tie_word_embeddings") && text.flag("tie_word_embeddings", outer) != outer)
-            fields.refuse(fmt::format("tie_word_embeddings is {} outside and {} in text_config; keep one", outer, !outer));
+            fields.refuse(
+                fmt::format("tie_word_embeddings is {} outside and {} in text_config; keep one", outer, !outer));
         m.tied = outer;
     }
     m.vision = read_vision(type, fields.section("vision_config"));
+    m.vision->tokens = fields.count("mm_tokens_per_image", 256);
     return m;
 }
 

@@ -60,7 +60,8 @@ struct ConfigFields::Object {
         const char* const wanted = least > 0 ? "a whole number above 0" : "a whole number from 0";
         if (!value.is_number_integer()) refuse(fmt::format("{} is {}; it must be {}", name, shown(value), wanted));
         if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
-            refuse(fmt::format("{} is {}, beyond 2^63; it must be {} that a model can have", name, shown(value), wanted));
+            refuse(
+                fmt::format("{} is {}, beyond 2^63; it must be {} that a model can have", name, shown(value), wanted));
         const std::int64_t number = value.get<std::int64_t>();
         if (number < least) refuse(fmt::format("{} is {}; it must be {}", name, number, wanted));
         return number;
@@ -92,7 +93,8 @@ void check_depth(std::string_view text) {
             quoted = true;
         } else if (c == '{' || c == '[') {
             if (++depth > deepest)
-                throw Error(fmt::format("config: nested deeper than {} levels; this is no model's config.json", deepest));
+                throw Error(
+                    fmt::format("config: nested deeper than {} levels; this is no model's config.json", deepest));
         } else if ((c == '}' || c == ']') && depth > 0) {
             --depth;
         }
@@ -104,7 +106,8 @@ void check_depth(std::string_view text) {
 std::string spoken(std::string_view names) {
     std::string words(names);
     const std::size_t first = words.find('|');
-    for (std::size_t at = first; at != std::string::npos; at = words.find('|')) words.replace(at, 1, at == first ? " (or " : ", ");
+    for (std::size_t at = first; at != std::string::npos; at = words.find('|'))
+        words.replace(at, 1, at == first ? " (or " : ", ");
     return first == std::string::npos ? words : words + ")";
 }
 

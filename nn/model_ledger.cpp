@@ -25,7 +25,8 @@ public:
     }
 
     void add(std::int64_t factor, const std::string& letters) {
-        const auto same = std::find_if(terms_.begin(), terms_.end(), [&](const Term& t) { return t.letters == letters; });
+        const auto same =
+            std::find_if(terms_.begin(), terms_.end(), [&](const Term& t) { return t.letters == letters; });
         if (same == terms_.end())
             terms_.push_back({factor, letters});
         else
@@ -84,7 +85,8 @@ std::string over_width(const std::vector<ModelTensor>& tensors, std::int64_t wid
         sum = checked_sum(sum, n, "a block");
     }
     const auto d = static_cast<double>(width);
-    const auto square = short_number(static_cast<double>(matrices) / (d * d)), line = short_number(static_cast<double>(vectors) / d);
+    const auto square = short_number(static_cast<double>(matrices) / (d * d)),
+               line = short_number(static_cast<double>(vectors) / d);
     if (!square || !line || matrices == 0) return "";
     std::string text = *square + "d²";
     if (vectors > 0) text += " + " + *line + "d";
@@ -117,9 +119,11 @@ std::string formula_of(const ModelTensors& tensors, const ModelLedger& ledger) {
     };
     // With several kinds of blocks, their formulas stand beside them, and here their numbers.
     if (ledger.blocks.size() > 1)
-        return with_blocks([](const BlockCount& block) { return with_commas(block.parameters); }) + " = " + with_commas(ledger.distinct);
+        return with_blocks([](const BlockCount& block) { return with_commas(block.parameters); }) + " = " +
+               with_commas(ledger.distinct);
     std::string text = with_blocks([](const BlockCount& block) { return block.formula; });
-    if (!ledger.blocks[0].in_width.empty()) text += " = " + with_blocks([](const BlockCount& block) { return block.in_width; });
+    if (!ledger.blocks[0].in_width.empty())
+        text += " = " + with_blocks([](const BlockCount& block) { return block.in_width; });
     return text + " = " + with_commas(ledger.distinct);
 }
 
@@ -139,26 +143,33 @@ ModelLedger model_ledger(const ModelDescription& model, const ModelTensors& tens
     std::int64_t idle = 0;  // in experts that a token does not choose
     const auto enter = [&](const ModelTensor& tensor, std::int64_t copies) {
         const std::int64_t n = checked_product(elements(tensor), copies, tensor.component);
-        auto entry = std::find_if(ledger.components.begin(), ledger.components.end(), [&](const auto& c) { return c.first == tensor.component; });
-        if (entry == ledger.components.end()) entry = ledger.components.insert(entry, {std::string(tensor.component), 0});
+        auto entry = std::find_if(ledger.components.begin(), ledger.components.end(),
+                                  [&](const auto& c) { return c.first == tensor.component; });
+        if (entry == ledger.components.end())
+            entry = ledger.components.insert(entry, {std::string(tensor.component), 0});
         entry->second = checked_sum(entry->second, n, tensor.component);
         ledger.distinct = checked_sum(ledger.distinct, n, "the model");
         if (tensor.routed) idle += n / model.experts->count * (model.experts->count - model.experts->chosen);
     };
     // Embeddings first, heads and towers last: the way data goes.
-    const auto is_input = [](const ModelTensor& tensor) { return tensor.component.find("embed") != std::string_view::npos; };
+    const auto is_input = [](const ModelTensor& tensor) {
+        return tensor.component.find("embed") != std::string_view::npos;
+    };
     for (const ModelTensor& tensor : tensors.outer)
         if (is_input(tensor)) enter(tensor, 1);
     for (const BlockTensors& block : tensors.blocks) {
         for (const ModelTensor& tensor : block.tensors) enter(tensor, block.copies);
         Polynomial formula;
         for (const ModelTensor& tensor : block.tensors) formula.add(tensor);
-        ledger.blocks.push_back({block.path, block.copies, sum_of(block.tensors), formula.text(), over_width(block.tensors, model.width)});
+        ledger.blocks.push_back(
+            {block.path, block.copies, sum_of(block.tensors), formula.text(), over_width(block.tensors, model.width)});
     }
     for (const ModelTensor& tensor : tensors.outer)
         if (!is_input(tensor)) enter(tensor, 1);
-    for (const StoredTwice& alias : tensors.aliases) ledger.stored_aliases = checked_sum(ledger.stored_aliases, alias.elements, "the aliases");
-    for (const Buffer& buffer : tensors.buffers) ledger.buffers = checked_sum(ledger.buffers, buffer.elements, "the buffers");
+    for (const StoredTwice& alias : tensors.aliases)
+        ledger.stored_aliases = checked_sum(ledger.stored_aliases, alias.elements, "the aliases");
+    for (const Buffer& buffer : tensors.buffers)
+        ledger.buffers = checked_sum(ledger.buffers, buffer.elements, "the buffers");
     ledger.active_per_token = ledger.distinct - idle;
     ledger.formula = formula_of(tensors, ledger);
     return ledger;

@@ -31,7 +31,8 @@ void set_two_stacks(ModelDescription& m, const char* decoder, std::int64_t decod
 /// DeepSeek-V3's attention through latent vectors.
 void read_latent(const ConfigFields& fields, ModelDescription& m) {
     LatentFacts latent;
-    if (fields.nullable("q_lora_rank")) latent.q_rank = fields.size("q_lora_rank");  // null: queries are projected directly
+    if (fields.nullable("q_lora_rank"))
+        latent.q_rank = fields.size("q_lora_rank");  // null: queries are projected directly
     latent.kv_rank = fields.size("kv_lora_rank");
     latent.nope_dim = fields.size("qk_nope_head_dim");
     latent.rope_dim = fields.size("qk_rope_head_dim");
@@ -64,16 +65,18 @@ void cohere(const ConfigFields& fields, ModelDescription& m) {
 void deepseek_v3(const ConfigFields& fields, ModelDescription& m) {
     read_latent(fields, m);
     if (const std::int64_t extra = fields.count("num_nextn_predict_layers", 0); extra > 0)
-        warn(m, fmt::format("multi-token prediction (num_nextn_predict_layers {}) lies beyond num_hidden_layers and is not "
-                            "counted; model_type deepseek_v3+mtp counts it",
-                            extra));
+        warn(m, fmt::format(
+                    "multi-token prediction (num_nextn_predict_layers {}) lies beyond num_hidden_layers and is not "
+                    "counted; model_type deepseek_v3+mtp counts it",
+                    extra));
 }
 
 void deepseek_v3_mtp(const ConfigFields& fields, ModelDescription& m) {
     read_latent(fields, m);
     m.extra_layers = fields.count("num_nextn_predict_layers", 1);
     if (m.extra_layers != 1 || !m.experts)
-        fields.refuse(fmt::format("num_nextn_predict_layers is {}; one such layer, with experts, is known", m.extra_layers));
+        fields.refuse(
+            fmt::format("num_nextn_predict_layers is {}; one such layer, with experts, is known", m.extra_layers));
 }
 
 void deepseek_v4(const ConfigFields& fields, ModelDescription& m) {
@@ -127,7 +130,8 @@ void falcon(const ConfigFields& fields, ModelDescription& m) {
     else
         set_placement(m, "pre");
     if (fields.flag("alibi", false)) m.positions = {.kind = "alibi"};
-    warn(m, "the name covers two blocks: 7B has one norm and one KV head, 40B and 180B have two norms and grouped heads");
+    warn(m,
+         "the name covers two blocks: 7B has one norm and one KV head, 40B and 180B have two norms and grouped heads");
 }
 
 void gemma(const ConfigFields& fields, ModelDescription& m) {
@@ -150,7 +154,8 @@ void llama4(const ConfigFields& fields, ModelDescription& m) {
     for (std::size_t i = 0; i < layers.size(); ++i)
         layers[i].rope = listed.empty() ? every == 0 || (i + 1) % every != 0 : listed[i];
     if (const auto chunk = fields.optional_size("attention_chunk_size"))
-        warn(m, fmt::format("layers with RoPE attend within chunks of {} tokens; layers without it see everything", *chunk));
+        warn(m, fmt::format("layers with RoPE attend within chunks of {} tokens; layers without it see everything",
+                            *chunk));
 }
 
 void stablelm(const ConfigFields& fields, ModelDescription& m) {
@@ -158,8 +163,9 @@ void stablelm(const ConfigFields& fields, ModelDescription& m) {
     if (fields.flag("qk_layernorm", false))
         m.attention.qk_norm = {"per_head", "layernorm", true, true, "one norm module a head, without bias"};
     if (!fields.flag("use_norm_bias", true))
-        warn(m, "use_norm_bias false is read by the repository's own code alone; the library's norms have biases, and "
-                "these are counted");
+        warn(m,
+             "use_norm_bias false is read by the repository's own code alone; the library's norms have biases, and "
+             "these are counted");
 }
 
 void t5(const ConfigFields& fields, ModelDescription& m) {
@@ -167,15 +173,20 @@ void t5(const ConfigFields& fields, ModelDescription& m) {
     m.ffn.gated = projection.starts_with("gated-");
     const std::string activation = m.ffn.gated ? projection.substr(6) : projection;
     if (activation != "relu" && activation != "gelu" && activation != "silu")
-        fields.refuse(fmt::format("feed_forward_proj is '{}'; relu, gelu, silu and gated-gelu, gated-silu are known", projection));
+        fields.refuse(fmt::format("feed_forward_proj is '{}'; relu, gelu, silu and gated-gelu, gated-silu are known",
+                                  projection));
     // The library reads gated-gelu as the tanh form, plain gelu as the erf form.
-    m.ffn.activation = activation == "relu" ? "relu" : activation == "silu" ? "silu" : m.ffn.gated ? "gelu_tanh" : "gelu_erf";
+    m.ffn.activation = activation == "relu"   ? "relu"
+                       : activation == "silu" ? "silu"
+                       : m.ffn.gated          ? "gelu_tanh"
+                                              : "gelu_erf";
     m.ffn.kind = !m.ffn.gated ? "mlp" : activation == "silu" ? "swiglu" : activation == "relu" ? "reglu" : "geglu";
     m.ffn.packing = m.ffn.gated ? "separate" : "none";
     m.attention.scale = 1;
     m.positions.rows = fields.count("relative_attention_num_buckets", 32);
     const auto layers = static_cast<std::int64_t>(m.stacks[0].layers.size());
-    set_two_stacks(m, "decoder.block", fields.optional_size("num_decoder_layers").value_or(layers), "encoder.block", layers, true);
+    set_two_stacks(m, "decoder.block", fields.optional_size("num_decoder_layers").value_or(layers), "encoder.block",
+                   layers, true);
     if (m.tied) m.logit_scale = 1 / std::sqrt(static_cast<double>(m.width));
 }
 

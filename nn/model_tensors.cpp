@@ -1,4 +1,5 @@
-// The tensors of each part of a model: norms, attention, FFN, experts, residual streams, and what lies outside the blocks.
+// The tensors of each part of a model: norms, attention, FFN, experts, residual streams, and what lies outside the
+// blocks.
 #include <chalkgrad/nn/model_tensors.hpp>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ std::int64_t elements(const ModelTensor& tensor) {
 namespace {
 
 Extent operator*(const Extent& a, const Extent& b) {
-    return {checked_product(a.value, b.value, "a matrix"), checked_product(a.factor, b.factor, "a matrix"), a.letters + b.letters};
+    return {checked_product(a.value, b.value, "a matrix"), checked_product(a.factor, b.factor, "a matrix"),
+            a.letters + b.letters};
 }
 Extent letter(char c, std::int64_t value) { return {value, 1, std::string(1, c)}; }
 Extent number(std::int64_t value) { return {value, value, ""}; }
@@ -42,8 +44,11 @@ Extent number(std::int64_t value) { return {value, value, ""}; }
 class Parts {
 public:
     explicit Parts(const ModelDescription& model)
-        : m_(model), d_(letter('d', model.width)), H_(letter('H', model.attention.heads)),
-          K_(letter('K', model.attention.kv_heads)), h_(letter('h', model.attention.head_dim)) {}
+        : m_(model),
+          d_(letter('d', model.width)),
+          H_(letter('H', model.attention.heads)),
+          K_(letter('K', model.attention.kv_heads)),
+          h_(letter('h', model.attention.head_dim)) {}
 
     std::vector<ModelTensor> block(const StackFacts& stack, const LayerFacts& layer) {
         attention("attention", layer);
@@ -148,7 +153,8 @@ private:
     }
 
     /// Key and weight of each token, a learned offset for each place in the group, and the norm of the result.
-    void compressor(const std::string& name, std::string_view component, const Extent& width, std::int64_t tokens, bool overlapping) {
+    void compressor(const std::string& name, std::string_view component, const Extent& width, std::int64_t tokens,
+                    bool overlapping) {
         const Extent out = overlapping ? number(2) * width : width;
         add(name + ".kv.weight", component, {d_, out});
         add(name + ".gate.weight", component, {d_, out});
@@ -198,8 +204,13 @@ private:
 
 std::string_view mtp_component(std::string_view component) {
     static const std::vector<std::pair<std::string_view, std::string_view>> names = {
-        {"block_norm", "block_norm_mtp"}, {"attn", "attn_mtp"}, {"latent_norm", "latent_norm_mtp"}, {"router", "router_mtp"},
-        {"experts", "experts_mtp"}, {"shared_expert", "shared_expert_mtp"}, {"ffn", "ffn_mtp"}};
+        {"block_norm", "block_norm_mtp"},
+        {"attn", "attn_mtp"},
+        {"latent_norm", "latent_norm_mtp"},
+        {"router", "router_mtp"},
+        {"experts", "experts_mtp"},
+        {"shared_expert", "shared_expert_mtp"},
+        {"ffn", "ffn_mtp"}};
     for (const auto& [plain, own] : names)
         if (plain == component) return own;
     return component;
@@ -244,7 +255,8 @@ void add_outer(const ModelDescription& m, ModelTensors& all) {
     Parts parts(m);
     if (m.patch > 0) {
         parts.add("class_token", "pos_embed", {d});
-        const std::int64_t pixels = checked_product(checked_product(m.patch, m.patch, "patches"), m.channels, "patches");
+        const std::int64_t pixels =
+            checked_product(checked_product(m.patch, m.patch, "patches"), m.channels, "patches");
         parts.add("patches.weight", "embed", {number(pixels), d});
         parts.add("patches.bias", "embed_bias", {d});
     } else {
@@ -255,7 +267,8 @@ void add_outer(const ModelDescription& m, ModelTensors& all) {
     if (m.embedding_norm) parts.norm("embedding_norm", "embed_norm", d);
     if (m.final_norm)
         for (const StackFacts& stack : m.stacks)
-            parts.norm(m.stacks.size() == 1 ? "final_norm" : stack.path.substr(0, stack.path.find('.')) + ".final_norm", "final_norm", d);
+            parts.norm(m.stacks.size() == 1 ? "final_norm" : stack.path.substr(0, stack.path.find('.')) + ".final_norm",
+                       "final_norm", d);
     if (m.streams > 1) {
         const Extent n = letter('n', m.streams);
         parts.add("head_mixing.weight", "mhc", {n * d, n});
@@ -277,7 +290,9 @@ void add_outer(const ModelDescription& m, ModelTensors& all) {
 
     const std::int64_t table = checked_product(m.vocabulary, m.width, "the embedding");
     if (m.tied) all.aliases.push_back({"the output head, tied to the embedding", table});
-    if (m.extra_layers > 0) all.aliases.push_back({"embedding and head, shared with multi-token prediction", checked_product(2, table, "the embedding")});
+    if (m.extra_layers > 0)
+        all.aliases.push_back(
+            {"embedding and head, shared with multi-token prediction", checked_product(2, table, "the embedding")});
 }
 
 void add_buffers(const ModelDescription& m, ModelTensors& all) {
@@ -285,10 +300,12 @@ void add_buffers(const ModelDescription& m, ModelTensors& all) {
     std::int64_t corrected = m.extra_layers, hashed = 0;
     for (const LayerFacts& layer : m.stacks[0].layers) (layer.hash_routed ? hashed : corrected) += layer.experts;
     if (m.experts->correction_buffer && corrected > 0)
-        all.buffers.push_back({"correction of the experts' choice", checked_product(corrected, m.experts->count, "a buffer")});
+        all.buffers.push_back(
+            {"correction of the experts' choice", checked_product(corrected, m.experts->count, "a buffer")});
     if (hashed > 0)
-        all.buffers.push_back({"frozen tables that route by token",
-                               checked_product(hashed, checked_product(m.vocabulary, m.experts->chosen, "a buffer"), "a buffer")});
+        all.buffers.push_back(
+            {"frozen tables that route by token",
+             checked_product(hashed, checked_product(m.vocabulary, m.experts->chosen, "a buffer"), "a buffer")});
 }
 
 std::vector<Letter> letters_of(const ModelDescription& m) {
@@ -296,18 +313,32 @@ std::vector<Letter> letters_of(const ModelDescription& m) {
     const LatentFacts l = a.latent.value_or(LatentFacts{});
     const ExpertFacts e = m.experts.value_or(ExpertFacts{});
     const bool grouped = !a.latent;
-    return {{'V', "vocabulary", m.vocabulary}, {'P', "positions", m.positions.kind == "learned" ? m.positions.rows : 0},
-            {'d', "width", m.width}, {'n', m.streams > 1 ? "residual streams" : "head width without rotation", m.streams > 1 ? m.streams : l.nope_dim},
-            {'H', "query heads", a.heads}, {'K', "KV heads", grouped ? a.kv_heads : 0}, {'h', "head width", a.head_dim},
-            {'q', "query rank", l.q_rank}, {'c', "KV rank", l.kv_rank}, {'r', "rotated head width", l.kv_rank > 0 ? l.rope_dim : 0},
-            {'v', "value head width", l.value_dim}, {'g', "output groups", l.out_groups}, {'o', "output rank", l.out_rank},
-            {'I', "indexer heads", l.index_heads}, {'i', "indexer head width", l.index_dim}, {'f', "FFN width", m.ffn.width},
-            {'E', "experts", e.count}, {'m', "expert width", e.width}, {'s', "shared experts' width", e.shared_width}};
+    return {{'V', "vocabulary", m.vocabulary},
+            {'P', "positions", m.positions.kind == "learned" ? m.positions.rows : 0},
+            {'d', "width", m.width},
+            {'n', m.streams > 1 ? "residual streams" : "head width without rotation",
+             m.streams > 1 ? m.streams : l.nope_dim},
+            {'H', "query heads", a.heads},
+            {'K', "KV heads", grouped ? a.kv_heads : 0},
+            {'h', "head width", a.head_dim},
+            {'q', "query rank", l.q_rank},
+            {'c', "KV rank", l.kv_rank},
+            {'r', "rotated head width", l.kv_rank > 0 ? l.rope_dim : 0},
+            {'v', "value head width", l.value_dim},
+            {'g', "output groups", l.out_groups},
+            {'o', "output rank", l.out_rank},
+            {'I', "indexer heads", l.index_heads},
+            {'i', "indexer head width", l.index_dim},
+            {'f', "FFN width", m.ffn.width},
+            {'E', "experts", e.count},
+            {'m', "expert width", e.width},
+            {'s', "shared experts' width", e.shared_width}};
 }
 
 }  // namespace
 
-std::vector<ModelTensor> block_tensors(const ModelDescription& model, const StackFacts& stack, const LayerFacts& layer) {
+std::vector<ModelTensor> block_tensors(const ModelDescription& model, const StackFacts& stack,
+                                       const LayerFacts& layer) {
     return Parts(model).block(stack, layer);
 }
 

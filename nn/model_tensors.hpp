@@ -13,15 +13,15 @@ namespace chalkgrad::nn {
 /// An extent that knows its formula: a number times letters, "2f" or "Hh". The value is the product.
 struct Extent {
     std::int64_t value = 1;
-    std::int64_t factor = 1;   ///< the number in front
-    std::string letters;       ///< one character each
+    std::int64_t factor = 1;  ///< the number in front
+    std::string letters;      ///< one character each
 };
 
 struct ModelTensor {
     std::string name;            ///< "q.weight"; within a block without its path
     std::string_view component;  ///< a name of the ledger: "attn", "block_norm", …
     std::vector<Extent> shape;
-    bool routed = false;         ///< the first axis counts experts, of which a token uses some
+    bool routed = false;  ///< the first axis counts experts, of which a token uses some
 };
 
 /// A table that a checkpoint may store again, and numbers that no gradient reaches.

@@ -33,8 +33,8 @@ void add_llama_family(std::vector<ModelType>& types) {
     types.push_back(mistral);
 
     ModelType mixtral = derived(mistral, "mixtral", "Mixtral 8x7B, 8x22B");
-    mixtral.experts = ExpertRule{"num_local_experts", "num_experts_per_tok", "intermediate_size", "",
-                                 "softmax over the chosen", "separate"};
+    mixtral.experts = ExpertRule{
+        "num_local_experts", "num_experts_per_tok", "intermediate_size", "", "softmax over the chosen", "separate"};
     mixtral.defaults = R"({"num_experts_per_tok": 2})";
     types.push_back(mixtral);
 
@@ -52,9 +52,11 @@ void add_llama_family(std::vector<ModelType>& types) {
     types.push_back(qwen3);
 
     ModelType qwen3_moe = derived(qwen3, "qwen3_moe", "Qwen3-30B-A3B, Qwen3-235B-A22B");
-    qwen3_moe.experts = ExpertRule{"num_experts|num_local_experts", "num_experts_per_tok", "moe_intermediate_size", "",
-                                   "softmax, then the top k", "separate"};
+    qwen3_moe.experts = ExpertRule{"num_experts|num_local_experts", "num_experts_per_tok",
+                                   "moe_intermediate_size",         "",
+                                   "softmax, then the top k",       "separate"};
     qwen3_moe.experts->sparse = special::sparse_qwen3;
+    qwen3_moe.experts->normalize = false;
     qwen3_moe.defaults = "{}";
     types.push_back(qwen3_moe);
 
@@ -63,7 +65,8 @@ void add_llama_family(std::vector<ModelType>& types) {
     phi3.packing = "contiguous";
     phi3.window = {"sliding_window"};
     phi3.names.rotary = "partial_rotary_factor";
-    phi3.notes = {"q, k and v lie in one stored matrix, gate and up in another: halves one after the other, gate first"};
+    phi3.notes = {
+        "q, k and v lie in one stored matrix, gate and up in another: halves one after the other, gate first"};
     types.push_back(phi3);
 
     ModelType olmo = derived(llama, "olmo", "OLMo 1B, 7B (HF)");
@@ -171,9 +174,14 @@ void add_gpt_family(std::vector<ModelType>& types) {
     gpt2.gated = false;
     gpt2.activation = "gelu_new";
     gpt2.ffn_multiple = 4;
-    gpt2.names = {.width = "n_embd|hidden_size", .layers = "n_layer|num_hidden_layers",
-                  .heads = "n_head|num_attention_heads", .kv_heads = "", .head_dim = "", .ffn = "n_inner",
-                  .eps = "layer_norm_epsilon", .activation = "activation_function"};
+    gpt2.names = {.width = "n_embd|hidden_size",
+                  .layers = "n_layer|num_hidden_layers",
+                  .heads = "n_head|num_attention_heads",
+                  .kv_heads = "",
+                  .head_dim = "",
+                  .ffn = "n_inner",
+                  .eps = "layer_norm_epsilon",
+                  .activation = "activation_function"};
     gpt2.biases = {{"", true, {"q", "k", "v", "o", "up", "down"}}};
     gpt2.tied = true;
     gpt2.positions.kind = "learned";
@@ -232,26 +240,40 @@ void add_encoders(std::vector<ModelType>& types) {
     first.norm = {"layernorm", 1e-6, "w", true, "fp32"};
     first.gated = false;
     first.activation = "relu";
-    first.names = {.width = "d_model", .layers = "num_layers", .heads = "num_heads", .kv_heads = "", .head_dim = "",
-                   .ffn = "d_ff", .eps = "", .activation = ""};
+    first.names = {.width = "d_model",
+                   .layers = "num_layers",
+                   .heads = "num_heads",
+                   .kv_heads = "",
+                   .head_dim = "",
+                   .ffn = "d_ff",
+                   .eps = "",
+                   .activation = ""};
     first.biases = {attention_bias, {"", true, {"up", "down"}}};
     first.tied = first.scaled_embedding = true;
     first.final_norm = false;
     first.positions.kind = "sinusoid";
     first.special = special::transformer2017;
-    first.notes = {"one table serves both inputs and the output head",
-                   "the paper does not say whether attention has biases; attention_bias decides, without it there are none"};
+    first.notes = {
+        "one table serves both inputs and the output head",
+        "the paper does not say whether attention has biases; attention_bias decides, without it there are none"};
     types.push_back(first);
 
     ModelType t5{.name = "t5", .examples = "T5, T5 v1.1, Flan-T5"};
     t5.gated = false;
-    t5.names = {.width = "d_model", .layers = "num_layers|num_hidden_layers", .heads = "num_heads|num_attention_heads",
-                .kv_heads = "", .head_dim = "d_kv", .ffn = "d_ff", .eps = "layer_norm_epsilon", .activation = ""};
+    t5.names = {.width = "d_model",
+                .layers = "num_layers|num_hidden_layers",
+                .heads = "num_heads|num_attention_heads",
+                .kv_heads = "",
+                .head_dim = "d_kv",
+                .ffn = "d_ff",
+                .eps = "layer_norm_epsilon",
+                .activation = ""};
     t5.defaults = R"({"d_kv": 64, "vocab_size": 32128})";
     t5.tied = true;
     t5.positions.kind = "relative";
     t5.special = special::t5;
-    t5.notes = {"T5LayerNorm is an RMSNorm: it subtracts no mean and has no bias", "scores are not divided by sqrt(head_dim)"};
+    t5.notes = {"T5LayerNorm is an RMSNorm: it subtracts no mean and has no bias",
+                "scores are not divided by sqrt(head_dim)"};
     types.push_back(t5);
 
     ModelType bert{.name = "bert", .examples = "BERT base, large"};
@@ -296,8 +318,12 @@ void add_expert_families(std::vector<ModelType>& types) {
     oss.biases = {{"attention_bias", true, {"q", "k", "v", "o"}}, {"", true, {"router", "experts"}}};
     oss.window = {"sliding_window", 2};
     oss.sinks = true;
-    oss.experts = ExpertRule{"num_local_experts|num_experts", "num_experts_per_tok|experts_per_token",
-                             "intermediate_size", "", "top k, then softmax over the chosen", "interleaved"};
+    oss.experts = ExpertRule{"num_local_experts|num_experts",
+                             "num_experts_per_tok|experts_per_token",
+                             "intermediate_size",
+                             "",
+                             "top k, then softmax over the chosen",
+                             "interleaved"};
     oss.notes = {"hidden_act does not say what runs: min(g, 7) sigmoid(1.702 g) (clip(u, 7) + 1)",
                  "gate and up are interleaved: even columns gate, odd columns up",
                  "intermediate_size is the width of one expert"};
@@ -310,13 +336,21 @@ void add_expert_families(std::vector<ModelType>& types) {
     llama4.names.ffn = "intermediate_size_mlp";
     llama4.defaults = R"({"head_dim": 128, "intermediate_size_mlp": 16384})";
     llama4.positions.interleaved = true;
-    llama4.experts = ExpertRule{"num_local_experts", "num_experts_per_tok", "intermediate_size", "",
-                                "sigmoid of the chosen, on the expert's input", "contiguous"};
+    llama4.experts = ExpertRule{"num_local_experts",
+                                "num_experts_per_tok",
+                                "intermediate_size",
+                                "",
+                                "sigmoid of the chosen, on the expert's input",
+                                "contiguous"};
     llama4.experts->sparse = special::sparse_llama4;
+    llama4.experts->scoring = "sigmoid";
+    llama4.experts->normalize = false;
+    llama4.experts->weight_input = true;
     llama4.special = special::llama4;
-    llama4.notes = {"the Q/K norm called L2Norm divides by the root of the mean square: an RMS norm without a gain",
-                    "intermediate_size is the width of an expert and of the shared expert; dense layers have intermediate_size_mlp",
-                    "17B in the model's name is what one token uses"};
+    llama4.notes = {
+        "the Q/K norm called L2Norm divides by the root of the mean square: an RMS norm without a gain",
+        "intermediate_size is the width of an expert and of the shared expert; dense layers have intermediate_size_mlp",
+        "17B in the model's name is what one token uses"};
     types.push_back(llama4);
     ModelType scout = derived(llama4, "llama4", "Llama 4 Scout, Maverick");
     scout.text_type = "llama4_text";
@@ -327,12 +361,18 @@ void add_expert_families(std::vector<ModelType>& types) {
     v3.names.kv_heads = v3.names.head_dim = "";
     v3.biases = {};
     v3.positions.interleaved = true;
-    v3.experts = ExpertRule{"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
-                            "sigmoid, corrected for the choice, groups first", "separate"};
+    v3.experts = ExpertRule{"n_routed_experts",
+                            "num_experts_per_tok",
+                            "moe_intermediate_size",
+                            "n_shared_experts",
+                            "sigmoid, corrected for the choice, groups first",
+                            "separate"};
     v3.experts->sparse = special::sparse_deepseek;
     v3.experts->correction_buffer = true;
+    v3.experts->scoring = "sigmoid";
     v3.defaults = R"({"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
-                      "v_head_dim": 128, "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 3})";
+                      "v_head_dim": 128, "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 3,
+                      "routed_scaling_factor": 2.5})";
     v3.special = special::deepseek_v3;
     v3.notes = {"num_key_value_heads says nothing about the projections: keys and values come from one latent vector"};
     types.push_back(v3);
@@ -342,7 +382,8 @@ void add_expert_families(std::vector<ModelType>& types) {
 
     ModelType v4 = derived(v3, "deepseek_v4", "DeepSeek-V4-Flash");
     v4.placement = "mhc";
-    v4.qk_norm = {"per_head", "rms", false, false, "queries without a gain; the one key, which is also the value, with one"};
+    v4.qk_norm = {"per_head", "rms", false, false,
+                  "queries without a gain; the one key, which is also the value, with one"};
     v4.names.head_dim = "head_dim";
     v4.names.limit = "swiglu_limit";
     v4.names.ffn = "";
@@ -350,9 +391,10 @@ void add_expert_families(std::vector<ModelType>& types) {
     v4.sinks = true;
     v4.experts->sparse = nullptr;
     v4.experts->packing = "contiguous";
+    v4.experts->scoring = "sqrt_softplus";
     v4.experts->routing = "sqrt(softplus), corrected for the choice; the first layers by a frozen table";
     v4.defaults = R"({"num_experts_per_tok": 6, "n_shared_experts": 1, "swiglu_limit": 10.0, "hc_mult": 4,
-                      "num_hash_layers": 3, "index_head_dim": 128, "index_n_heads": 64, "sliding_window": 128})";
+                      "num_hash_layers": 3, "routed_scaling_factor": 1.5, "index_head_dim": 128, "index_n_heads": 64, "sliding_window": 128})";
     v4.special = special::deepseek_v4;
     v4.notes = {"mHC: the block is Pre-LN inside, but runs on hc_mult residual streams that a Sinkhorn matrix mixes",
                 "swiglu_limit has gpt-oss's clamps without its + 1 and its 1.702",
@@ -368,11 +410,13 @@ struct OtherKind {
 
 const std::vector<OtherKind>& other_kinds() {
     static const std::vector<OtherKind> kinds = {
-        {"speech", {"whisper", "wav2vec2", "wav2vec2-conformer", "wav2vec2-bert", "hubert", "wavlm", "unispeech", "sew",
-                    "speecht5", "speech_to_text", "bark", "vits", "encodec", "musicgen", "seamless_m4t", "clap", "moonshine"}},
+        {"speech",
+         {"whisper", "wav2vec2", "wav2vec2-conformer", "wav2vec2-bert", "hubert", "wavlm", "unispeech", "sew",
+          "speecht5", "speech_to_text", "bark", "vits", "encodec", "musicgen", "seamless_m4t", "clap", "moonshine"}},
         {"diffusion", {"unet", "vae", "stable-diffusion", "sdxl", "flux", "ddpm", "controlnet", "pixart", "dit"}},
-        {"detection", {"detr", "conditional_detr", "deformable_detr", "deta", "dab-detr", "rt_detr", "yolos", "owlvit",
-                       "owlv2", "grounding-dino", "table-transformer", "mask2former", "maskformer", "sam"}},
+        {"detection",
+         {"detr", "conditional_detr", "deformable_detr", "deta", "dab-detr", "rt_detr", "yolos", "owlvit", "owlv2",
+          "grounding-dino", "table-transformer", "mask2former", "maskformer", "sam"}},
         {"image-and-text embedding", {"clip", "siglip", "siglip2", "align", "blip", "blip-2"}},
         {"state-space or recurrent", {"mamba", "mamba2", "rwkv", "falcon_mamba", "recurrent_gemma", "jamba"}},
         {"convolutional", {"resnet", "convnext", "convnextv2", "efficientnet", "mobilenet_v2", "regnet"}},
@@ -418,12 +462,14 @@ const ModelType& find_model_type(std::string_view name) {
     }
     for (const OtherKind& other : other_kinds())
         if (std::find(other.types.begin(), other.types.end(), name) != other.types.end())
-            throw Error(fmt::format("config: model_type '{}' is a {} model; 'chalkgrad list models' shows the kinds "
-                                    "that can be read",
-                                    name, other.kind));
-    throw Error(fmt::format("config: model_type '{}' is not known{}; a cousin's count would be a guess: 'chalkgrad list "
-                            "models' shows the {} types there are",
-                            name, did_you_mean(name, names), names.size()));
+            throw Error(
+                fmt::format("config: model_type '{}' is a {} model; 'chalkgrad list models' shows the kinds "
+                            "that can be read",
+                            name, other.kind));
+    throw Error(
+        fmt::format("config: model_type '{}' is not known{}; a cousin's count would be a guess: 'chalkgrad list "
+                    "models' shows the {} types there are",
+                    name, did_you_mean(name, names), names.size()));
 }
 
 std::string_view residual_formula(std::string_view placement, int parallel_norms) {

@@ -16,8 +16,8 @@ namespace chalkgrad::nn {
 struct FieldNames {
     std::string_view width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
                      kv_heads = "num_key_value_heads", head_dim = "head_dim", ffn = "intermediate_size",
-                     eps = "rms_norm_eps", activation = "hidden_act", vocabulary = "vocab_size", rotary = "", scale = "",
-                     limit = "", tied = "tie_word_embeddings";
+                     eps = "rms_norm_eps", activation = "hidden_act", vocabulary = "vocab_size", rotary = "",
+                     scale = "", limit = "", tied = "tie_word_embeddings";
 };
 
 /// Which matrices have a bias: "q", "k", "v", "o", "up" (gate and up), "down", "router", "experts", "head".
@@ -29,16 +29,20 @@ struct BiasRule {
 
 /// Which layers slide: all but every `period`-th; period 0 means all.
 struct WindowRule {
-    std::string_view field{};         ///< the window's size; empty: the type has no window
+    std::string_view field{};  ///< the window's size; empty: the type has no window
     std::int64_t period = 0;
     std::string_view period_field{};  ///< overrides `period`
     std::string_view switched_by{};   ///< a flag without which the window is inert
 };
 
 struct ExpertRule {
-    std::string_view count{}, chosen{}, width{}, shared{};  ///< fields; `shared`: number of shared experts, empty for none
+    std::string_view count{}, chosen{}, width{},
+        shared{};  ///< fields; `shared`: number of shared experts, empty for none
     std::string_view routing{};
     std::string_view packing{};
+    std::string_view scoring = "softmax";
+    bool normalize = true;  ///< where norm_topk_prob is absent
+    bool weight_input = false;
     bool correction_buffer = false;
     /// Whether a layer has experts; nullptr: every layer.
     std::vector<bool> (*sparse)(const ConfigFields&, std::int64_t layers) = nullptr;
@@ -53,12 +57,12 @@ struct ModelType {
     QkNormFacts qk_norm{};
     bool gated = true;
     std::string_view activation = "silu";  ///< when the field is absent
-    std::string_view fixed_activation{};     ///< when the code decides, whatever the field says
+    std::string_view fixed_activation{};   ///< when the code decides, whatever the field says
     std::string_view packing = "separate";
     std::vector<BiasRule> biases{};
     FieldNames names{};
-    std::string_view defaults{};       ///< JSON: the class's values of fields that checkpoints leave out
-    std::int64_t ffn_multiple = 0;   ///< FFN width over model width where the field is absent; 0: it may not be
+    std::string_view defaults{};    ///< JSON: the class's values of fields that checkpoints leave out
+    std::int64_t ffn_multiple = 0;  ///< FFN width over model width where the field is absent; 0: it may not be
     bool tied = false;
     WindowRule window{};
     std::optional<ExpertRule> experts{};
@@ -69,8 +73,8 @@ struct ModelType {
     std::string_view head = "vocabulary";
     std::vector<std::string_view> notes{};                              ///< where the name misleads
     void (*special)(const ConfigFields&, ModelDescription&) = nullptr;  ///< what no column says
-    std::string_view text_type{};      ///< a wrapper: `text_config` is of this type
-    std::string_view vision_type{};    ///< and `vision_config` of this one
+    std::string_view text_type{};                                       ///< a wrapper: `text_config` is of this type
+    std::string_view vision_type{};                                     ///< and `vision_config` of this one
 };
 
 /// All types, in the order of the alphabet.

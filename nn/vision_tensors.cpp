@@ -12,7 +12,9 @@ void add_vision_tensors(const VisionFacts& v, std::int64_t text_width, std::vect
         for (const std::int64_t extent : extents) shape.push_back({extent, extent, ""});
         to.push_back({std::move(name), component, std::move(shape)});
     };
-    const auto add = [&](const std::string& name, std::vector<std::int64_t> extents) { part("vision." + name, "vision", std::move(extents)); };
+    const auto add = [&](const std::string& name, std::vector<std::int64_t> extents) {
+        part("vision." + name, "vision", std::move(extents));
+    };
     // `copies` layers of the same shape are one tensor with a leading axis.
     const auto linear = [&](const std::string& name, std::int64_t copies, std::int64_t in, std::int64_t out) {
         add(name + ".weight", {copies, in, out});

@@ -31,7 +31,7 @@ struct Config {
     }
 };
 
-json inspect(const std::string& name) {
+json document_of(const std::string& name) {
     const Ended ended = call({"inspect", Config::of(name).path, "--json"});
     BOOST_TEST(ended.status == 0, ended.err);
     BOOST_TEST(ended.err.empty());
@@ -56,10 +56,11 @@ void check_refused(const Config& config, const std::string& part) {
 BOOST_AUTO_TEST_SUITE(inspect)
 
 BOOST_AUTO_TEST_CASE(the_document_of_the_contract) {
-    const json document = ::inspect("llama-3.1-8b");
+    const json document = document_of("llama-3.1-8b");
     BOOST_TEST(document["model_type"] == "llama");
     BOOST_TEST(document["placement"] == "pre");
-    BOOST_TEST(document["norm"] == (json{{"kind", "rms"}, {"eps", 1e-5}, {"gain", "w"}, {"bias", false}, {"cast", "before_weight"}}));
+    BOOST_TEST(document["norm"] ==
+               (json{{"kind", "rms"}, {"eps", 1e-5}, {"gain", "w"}, {"bias", false}, {"cast", "before_weight"}}));
     BOOST_TEST(document["qk_norm"]["axis"] == "none");
     BOOST_TEST(document["ffn"]["kind"] == "swiglu");
     BOOST_TEST(document["ffn"]["gated"] == true);
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(the_document_of_the_contract) {
 }
 
 BOOST_AUTO_TEST_CASE(a_mixture_in_openai_s_own_schema) {
-    const json document = ::inspect("gpt-oss-20b-original");
+    const json document = document_of("gpt-oss-20b-original");
     BOOST_TEST(document["model_type"] == "gpt_oss");
     BOOST_TEST(document["ffn"]["kind"] == "moe_gpt_oss");
     BOOST_TEST(document["ffn"]["packing"] == "interleaved");
@@ -97,7 +98,8 @@ BOOST_AUTO_TEST_CASE(every_model_as_a_table_and_in_words) {
         BOOST_TEST_CONTEXT(model["name"].get<std::string>() + table.err + words.err) {
             BOOST_TEST(table.status == 0);
             BOOST_TEST(words.status == 0);
-            for (const char* step : {"1. Trace the residual graph", "2. Locate the norms", "3. Inspect the FFN", "4. Count the parameters"})
+            for (const char* step : {"1. Trace the residual graph", "2. Locate the norms", "3. Inspect the FFN",
+                                     "4. Count the parameters"})
                 BOOST_TEST(words.out.find(step) != std::string::npos);
         }
     }

@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(what_a_field_does_not_say) {
     BOOST_TEST(gemma3.tied);
     BOOST_TEST(!gemma3.attention.softcap);
     BOOST_TEST(gemma3.attention.window.value() == 1024);
-    BOOST_TEST(std::count_if(gemma3.stacks[0].layers.begin(), gemma3.stacks[0].layers.end(), [](const auto& l) { return l.sliding; }) == 29);
+    BOOST_TEST(std::count_if(gemma3.stacks[0].layers.begin(), gemma3.stacks[0].layers.end(),
+                             [](const auto& l) { return l.sliding; }) == 29);
 
     BOOST_TEST(read(config_of("gemma-2-9b-it")).attention.softcap.value() == 50);
     BOOST_TEST(read(config_of("gemma-2-9b-it")).final_softcap.value() == 30);
@@ -164,13 +165,20 @@ BOOST_AUTO_TEST_CASE(no_config_at_all) {
     refuses("{\"a\": \"" + std::string(9'000'000, 'x') + "\"}", "larger than");
     refuses("{\"model_type\": \"\xff\xfe\"}", "no JSON");
     refuses(R"({"model_type": 3})", "model_type is 3; it must be a word");
-    BOOST_TEST(read({{"model_type", "gpt2"}, {"vocab_size", 8}, {"n_embd", 4}, {"n_layer", 1}, {"n_head", 2}, {"x", "[[[{{{\\\""}}).width == 4);
+    BOOST_TEST(read({{"model_type", "gpt2"},
+                     {"vocab_size", 8},
+                     {"n_embd", 4},
+                     {"n_layer", 1},
+                     {"n_head", 2},
+                     {"x", "[[[{{{\\\""}})
+                   .width == 4);
 }
 
 BOOST_AUTO_TEST_CASE(other_kinds_of_models) {
     refuses(R"({"model_type": "whisper", "d_model": 512})", "speech model");
     refuses(R"({"model_type": "detr"})", "detection model");
-    refuses(R"({"_class_name": "UNet2DConditionModel", "sample_size": 64})", "UNet2DConditionModel is part of a diffusion model");
+    refuses(R"({"_class_name": "UNet2DConditionModel", "sample_size": 64})",
+            "UNet2DConditionModel is part of a diffusion model");
     refuses(R"({"model_type": "lama"})", "did you mean llama");
     refuses(R"({"model_type": "qwen4"})", "did you mean");
     refuses(R"({"model_type": "my_reward_model", "hidden_size": 8})", "a cousin's count would be a guess");

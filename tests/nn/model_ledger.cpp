@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(counts_of_every_known_model) {
             BOOST_TEST(counted.buffers == model["buffers"].get<std::int64_t>());
             json components = json::object(), blocks = json::array();
             for (const auto& [name, count] : counted.components) components[name] = count;
-            for (const nn::BlockCount& block : counted.blocks) blocks.push_back({block.count, block.parameters, block.first});
+            for (const nn::BlockCount& block : counted.blocks)
+                blocks.push_back({block.count, block.parameters, block.first});
             BOOST_TEST(components == model["components"], components << " but " << model["components"]);
             BOOST_TEST(blocks == model["blocks"], blocks << " but " << model["blocks"]);
         }
@@ -58,8 +59,9 @@ BOOST_AUTO_TEST_CASE(counts_beyond_64_bits_are_refused) {
     const auto refused = [](const char* name, const char* field, std::int64_t value) {
         json config = config_of(name);
         config[field] = value;
-        BOOST_CHECK_EXCEPTION(ledger(config), Error,
-                              [](const Error& error) { return std::string(error.what()).find("2^63") != std::string::npos; });
+        BOOST_CHECK_EXCEPTION(ledger(config), Error, [](const Error& error) {
+            return std::string(error.what()).find("2^63") != std::string::npos;
+        });
     };
     refused("llama-3.1-8b", "vocab_size", INT64_MAX);
     refused("llama-3.1-8b", "intermediate_size", INT64_MAX / 2);
