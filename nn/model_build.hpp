@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <chalkgrad/nn/catalog.hpp>
 #include <chalkgrad/nn/model_description.hpp>
 #include <chalkgrad/nn/stack.hpp>
 
@@ -13,6 +14,10 @@ namespace chalkgrad::nn {
 
 /// The block of one layer. RoPE's stretching for long contexts and expert groups are left out; they hold no parameter.
 BlockOptions block_options(const ModelDescription& model, const StackFacts& stack, const LayerFacts& layer);
+
+/// One block of each kind of layer, one after another as the model has them, at full size: what drawings show. Records
+/// on a tape of shapes; x is (tokens, width), or (streams, tokens, width) for mHC. An encoder comes before its decoder.
+Recorded record_blocks(const Tape& tape, const ModelDescription& model);
 
 /// The same structure at sizes that a full check of gradients can afford: every kind of layer once, heads that share
 /// keys still share them, widths that differed still differ.

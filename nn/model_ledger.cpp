@@ -114,7 +114,7 @@ std::string formula_of(const ModelTensors& tensors, const ModelLedger& ledger) {
         for (const BlockCount& block : ledger.blocks)
             parts.push_back(block.count == 1 ? of_block(block) : fmt::format("{}({})", block.count, of_block(block)));
         if (!rest.text().empty()) parts.push_back(rest.text());
-        if (tower > 0) parts.push_back(with_commas(tower));
+        if (tower > 0) parts.push_back(with_commas(tower) + " (image encoder)");
         return fmt::format("{}", fmt::join(parts, " + "));
     };
     // With several kinds of blocks, their formulas stand beside them, and here their numbers.

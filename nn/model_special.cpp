@@ -206,7 +206,7 @@ void vit(const ConfigFields& fields, ModelDescription& m) {
     const auto labels = static_cast<std::int64_t>(fields.entries("id2label"));
     m.classes = labels > 0 && !fields.has("num_labels") ? labels : fields.size("num_labels");
     if (labels == 0 && !fields.has("num_labels"))
-        warn(m, "num_labels and id2label are absent: the class default of 2 labels is counted");
+        warn(m, fmt::format("num_labels and id2label are absent: the class default, {} labels, is counted", m.classes));
 }
 
 std::vector<bool> sparse_deepseek(const ConfigFields& fields, std::int64_t layers) {

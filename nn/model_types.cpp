@@ -305,6 +305,20 @@ void add_encoders(std::vector<ModelType>& types) {
     vit.special = special::vit;
     vit.notes = {"eps 1e-12 is the library's; the published code of ViT uses its framework's default"};
     types.push_back(vit);
+
+    ModelType vit_22b = derived(vit, "vit-22b", "ViT-22B, whose paper gives the sizes");
+    vit_22b.placement = "parallel";
+    vit_22b.parallel_norms = 1;
+    vit_22b.norm.bias = false;
+    vit_22b.norm.eps = 1e-6;
+    vit_22b.qk_norm = {"per_head", "layernorm", true};
+    vit_22b.biases = {{"", true, {"o", "up", "down"}}};
+    vit_22b.defaults = R"({"hidden_size": 6144, "num_hidden_layers": 48, "num_attention_heads": 48, "image_size": 224,
+                           "intermediate_size": 24576, "patch_size": 14, "num_channels": 3, "num_labels": 1000})";
+    vit_22b.notes = {
+        "known from its paper alone: 12d² a block are certain (21,743,271,936 in 48), the ends and small vectors are "
+        "not"};
+    types.push_back(vit_22b);
 }
 
 /// Mixtures of experts with blocks of their own.

@@ -45,6 +45,13 @@ BOOST_AUTO_TEST_CASE(the_course_s_formula) {  // §10
     BOOST_TEST(ledger(config_of("gpt2-xl")).formula.ends_with("Vd + 48(12d² + 13d) + Pd + 2d = 1,557,611,200"));
 }
 
+BOOST_AUTO_TEST_CASE(a_model_known_from_its_paper) {  // ViT-22B: 12 d² in each of 48 layers
+    std::int64_t matrices = 0;
+    for (const auto& [name, count] : ledger({{"model_type", "vit-22b"}}).components)
+        if (name == "attn" || name == "ffn") matrices += count;
+    BOOST_TEST(matrices == 21'743'271'936);
+}
+
 BOOST_AUTO_TEST_CASE(parameters_that_one_token_uses) {
     const auto active = [](const char* name) { return ledger(config_of(name)).active_per_token; };
     BOOST_TEST(active("llama-3.1-8b") == 8'030'261'248);
