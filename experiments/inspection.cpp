@@ -97,15 +97,21 @@ json parameters(const nn::ModelLedger& ledger) {
 
 }  // namespace
 
-Inspection inspect_config(const std::filesystem::path& config) {
+nn::ModelDescription read_config(const char* command, const std::filesystem::path& config) {
     try {
         nn::ModelDescription model = nn::read_model_config(beginning_of(config));
-        nn::ModelTensors tensors = nn::tensors_of(model);
-        nn::ModelLedger ledger = nn::model_ledger(model, tensors);
-        return {std::move(model), std::move(tensors), std::move(ledger)};
+        nn::model_ledger(model);  // refuses sizes whose counts do not fit
+        return model;
     } catch (const Error& error) {
-        throw Error(fmt::format("inspect: '{}': {}", config.string(), error.what()));
+        throw Error(fmt::format("{}: '{}': {}", command, config.string(), error.what()));
     }
+}
+
+Inspection inspect_config(const std::filesystem::path& config) {
+    nn::ModelDescription model = read_config("inspect", config);
+    nn::ModelTensors tensors = nn::tensors_of(model);
+    nn::ModelLedger ledger = nn::model_ledger(model, tensors);
+    return {std::move(model), std::move(tensors), std::move(ledger)};
 }
 
 json to_json(const Inspection& inspection) {

@@ -16,7 +16,8 @@ namespace chalkgrad::nn {
 BlockOptions block_options(const ModelDescription& model, const StackFacts& stack, const LayerFacts& layer);
 
 /// One block of each kind of layer, one after another as the model has them, at full size: what drawings show. Records
-/// on a tape of shapes; x is (tokens, width), or (streams, tokens, width) for mHC. An encoder comes before its decoder.
+/// on a tape of shapes; x is (tokens, width), or (streams, tokens, width) for mHC. Of two stacks the decoder, with the
+/// encoder's output as a second input: the encoder's blocks are the same without cross-attention.
 Recorded record_blocks(const Tape& tape, const ModelDescription& model);
 
 /// The same structure at sizes that a full check of gradients can afford: every kind of layer once, heads that share

@@ -196,25 +196,22 @@ Recorded record_blocks(const Tape& tape, const ModelDescription& model) {
         throw Error("record_blocks: a whole model's blocks have no numbers; give a tape of shapes only");
     std::int64_t tokens = 16;  // enough for every compressed key to exist
     for (const LayerFacts& layer : model.stacks[0].layers) tokens = std::max(tokens, layer.compress);
-    const auto input = [&](const char* its_name) {
-        Shape shape{size(tokens), size(model.width)};
-        if (model.streams > 1) shape = {size(model.streams), size(tokens), size(model.width)};
-        return tape.leaf<double>(shape, nullptr, true, its_name);
-    };
+    const StackFacts& stack = model.stacks[0];
+    Shape shape{size(tokens), size(model.width)};
+    if (model.streams > 1) shape = {size(model.streams), size(tokens), size(model.width)};
     Recorded result;
+    result.inputs.push_back(tape.leaf<double>(shape, nullptr, true, "x"));
+    Var<double> memory;
+    if (stack.cross_attention) result.inputs.push_back(memory = tape.leaf<double>(shape, nullptr, true, "memory"));
+    result.output = result.inputs[0];
     Binding<double> on(tape);
-    for (auto stack = model.stacks.rbegin(); stack != model.stacks.rend(); ++stack) {
-        const Var<double> memory = result.output;
-        result.inputs.push_back(input(result.inputs.empty() ? "x" : "decoder x"));
-        result.output = result.inputs.back();
-        std::vector<LayerFacts> kinds;
-        for (std::size_t i = 0; i < stack->layers.size(); ++i) {
-            const LayerFacts& layer = stack->layers[i];
-            if (std::find(kinds.begin(), kinds.end(), layer) != kinds.end()) continue;
-            kinds.push_back(layer);
-            const Scope scope = on.scope(fmt::format("{}.{}", stack->path, i));
-            result.output = Block(block_options(model, *stack, layer))(on, result.output, {}, memory);
-        }
+    std::vector<LayerFacts> kinds;
+    for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+        const LayerFacts& layer = stack.layers[i];
+        if (std::find(kinds.begin(), kinds.end(), layer) != kinds.end()) continue;
+        kinds.push_back(layer);
+        const Scope scope = on.scope(fmt::format("{}.{}", stack.path, i));
+        result.output = Block(block_options(model, stack, layer))(on, result.output, {}, memory);
     }
     result.output.named("y");
     for (const auto& bound : on.bound())

@@ -14,10 +14,12 @@
 #include <chalkgrad/experiments/block_jacobian.hpp>
 #include <chalkgrad/experiments/graph_json.hpp>
 #include <chalkgrad/experiments/graph_notes.hpp>
+#include <chalkgrad/experiments/inspection.hpp>
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/experiments/render.hpp>
 #include <chalkgrad/nn/catalog.hpp>
+#include <chalkgrad/nn/model_build.hpp>
 #include <chalkgrad/ops/expand.hpp>
 
 namespace chalkgrad {
@@ -37,6 +39,16 @@ Recorded record_block(const std::string& name) {
     const Tape tape;
     const nn::Recorded recorded = block.record(tape, 0);
     Recorded result{tape, {}, recorded.output.line(), block.name, block.formula};
+    for (const Var<double>& x : recorded.inputs) result.inputs.push_back(x.line());
+    return result;
+}
+
+/// One block of each kind that a model has, at full size and without numbers.
+Recorded record_config(const std::filesystem::path& config) {
+    const nn::ModelDescription model = read_config("graph", config);
+    const Tape tape(Tape::Mode::shapes_only);
+    const nn::Recorded recorded = nn::record_blocks(tape, model);
+    Recorded result{tape, {}, recorded.output.line(), model.model_type, std::string(model.residual)};
     for (const Var<double>& x : recorded.inputs) result.inputs.push_back(x.line());
     return result;
 }
@@ -124,12 +136,12 @@ Drawing drawing_of(const Recorded& recorded, const Graph& graph, const Topology&
 std::vector<Recorded> record(const GraphCommand& command) {
     std::vector<std::string> blocks = command.side_by_side;
     if (!command.block.empty()) blocks.insert(blocks.begin(), command.block);
-    if (blocks.empty()) throw Error("graph: give a block; 'chalkgrad list blocks' shows them");
     std::vector<Recorded> list;
-    for (const std::string& block : blocks) {
-        const Recorded recorded = record_block(block);
-        list.push_back(command.level == "composed" ? composed(recorded) : recorded);
-    }
+    for (const std::string& block : blocks) list.push_back(record_block(block));
+    if (command.config) list.push_back(record_config(*command.config));
+    if (list.empty()) throw Error("graph: give a block ('chalkgrad list blocks' shows them), or a model's config.json with --config");
+    if (command.level == "composed")
+        for (Recorded& recorded : list) recorded = composed(recorded);
     return list;
 }
 

@@ -11,6 +11,7 @@ namespace chalkgrad {
 
 struct GraphCommand {
     std::string block;
+    std::optional<std::filesystem::path> config; ///< or a model's config.json: one block of each kind it has
     std::vector<std::string> side_by_side;       ///< more blocks, in one figure with it
     std::string level = "module";                ///< module, op, composed
     std::optional<std::int64_t> depth;           ///< levels of scopes to open

@@ -195,8 +195,10 @@ void add_graph(CLI::App& app, Call& call) {
         "  chalkgrad graph peri --format svg -o peri.svg\n"
         "  chalkgrad graph pre --side-by-side post peri -o three.pdf\n"
         "  chalkgrad graph post --level op --backward -o post.svg\n"
-        "  chalkgrad graph post --format json");
+        "  chalkgrad graph post --format json\n"
+        "  chalkgrad graph --config config.json -o model.svg     one block of each kind that the model has");
     command->add_option("BLOCK", options->block, "A block ('chalkgrad list blocks' shows them)");
+    command->add_option("--config", options->config, "A model's config.json")->type_name("CONFIG.json");
     command->add_option("--side-by-side", options->side_by_side, "More blocks in the same figure")->type_name("BLOCK ...");
     command->add_option("--level", options->level, "module, op, or composed: fused ops as what they are made of")
         ->type_name("LEVEL");

@@ -133,6 +133,21 @@ BOOST_AUTO_TEST_CASE(a_hundred_megabytes_of_brackets) {
     BOOST_TEST(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 5);
 }
 
+BOOST_AUTO_TEST_CASE(graph_of_a_config) {
+    for (const char* name : {"llama-3.1-8b", "olmo-2-1124-7b", "gpt-oss-20b"}) {
+        const Config config = Config::of(name);
+        const Ended dot = call({"graph", "--config", config.path});
+        BOOST_TEST(dot.status == 0, dot.err);
+        BOOST_TEST(dot.out.starts_with("digraph"));
+        const json graph = json::parse(call({"graph", "--config", config.path, "--format", "json"}).out);
+        BOOST_TEST(graph["topology"]["placement"] == document_of(name)["placement"]);
+    }
+    const Config wrong("{}");
+    const Ended refused = call({"graph", "--config", wrong.path});
+    BOOST_TEST(refused.status == 2);
+    BOOST_TEST(refused.err.find("graph: '" + wrong.path + "'") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(list_of_models) {
     const Ended text = call({"list", "models"});
     BOOST_TEST(text.status == 0);
