@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/autograd/half.hpp>

@@ -1,7 +1,7 @@
 // How a C++ notebook (xeus-cling) shows a Var, a tape and a graph: it calls mime_bundle_repr on what a cell ends with.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <chalkgrad/autograd/graph.hpp>
 #include <chalkgrad/autograd/tape.hpp>

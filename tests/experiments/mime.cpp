@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include <chalkgrad/experiments/mime.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 
