@@ -122,9 +122,14 @@ void fill_differences_in(Subject& s) {
     Differences<U> differences(program, s.output_lines, s.options.quick);
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         const std::size_t line = s.inputs[x].line();
+        const double shortest = s.shortest(x);
+        // Inside the forward, numbers of the size of x / length are rounded: slopes below that are not seen, even where
+        // y is 0.
+        const double unseen = 4 * static_cast<double>(std::numeric_limits<U>::epsilon()) *
+                              std::max(1.0, Subject::size_of(s.inputs[x]) / shortest) / shortest;
         for (std::size_t y = 0; y < s.outputs.size(); ++y)
             s.block(y, x).rounding =
-                4 * std::numeric_limits<double>::epsilon() * Subject::size_of(s.outputs[y]) / s.shortest(x);
+                4 * std::numeric_limits<double>::epsilon() * Subject::size_of(s.outputs[y]) / shortest + unseen;
         const auto along = [&](const std::vector<std::size_t>& columns) {
             std::vector<Move> direction;
             for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
@@ -239,8 +244,8 @@ void measure_rounding(Subject& s) {
         for (const Block& b : s.blocks) {
             const double scale = scale_of(b.numeric);
             for (std::size_t k = 0; k < b.numeric.size(); ++k)
-                if (!b.on_kink[k % b.columns] &&
-                    std::abs(b.analytic[k] - b.numeric[k]) > s.options.tolerance * scale + b.slack(k))
+                if (std::abs(b.analytic[k] - b.numeric[k]) > s.options.tolerance * scale + b.slack(k) &&
+                    !b.on_kink[k % b.columns])
                     return true;
         }
         return false;

@@ -62,8 +62,7 @@ void check_second_order(Subject& s) {
     const double size = std::max(largest(product[0]), largest(product[1]));
     if (!std::isfinite(size) || !std::isfinite(largest(gradient))) return;
 
-    // What rounding inside the ops may change: of a gradient, over the lengths along which it moves. Far in saturation
-    // nothing else is left of H.
+    // What rounding inside the ops may change: of a gradient, over the lengths along which it moves.
     double slowest = 0;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) slowest = std::max(slowest, s.lengths[x].front() / s.shortest(x));
     std::vector<double> slack;
@@ -134,7 +133,7 @@ void check_second_order(Subject& s) {
     if (scale > largest(slack))
         s.report.second_order = std::max(s.report.second_order, worst / scale);
     else
-        s.report.second_order = 0; // far in saturation: rounding is all that is left of H
+        s.report.second_order = 0;  // far in saturation: rounding is all that is left of H
     if (broken)
         s.break_contract(
             fmt::format("H v by dual numbers through the backward is not symmetric, or not what differences of "
