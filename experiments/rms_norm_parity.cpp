@@ -22,6 +22,7 @@ void run(Report& report, const ExperimentOptions& options) {
     const Var<double> x = tape.variable(rng.standard_normal({3, 5}), "x"),
                       w = tape.variable(rng.standard_normal({5}), "w");
     const Var<double> y = rms_norm(x, w).named("y");
+    report.tape(y);
     const double numpy[] = {0.0017725095587899056, -0.8321950396094452, 0.2599711107188089, 3.5088662648290994,
                             1.215027790273762};
     for (std::size_t j = 0; j < 5; ++j)

@@ -21,6 +21,7 @@ void run(Report& report, const ExperimentOptions& options) {
     const Var<double> g = tape.variable(rng.uniform(-4, 4, {3, 5}), "g"),
                       u = tape.variable(rng.uniform(-4, 4, {3, 5}), "u");
     const Var<double> y = swiglu_act(g, u, gpt_oss);
+    report.tape(y);
     const double numpy[] = {-0.0460133008045555, -3.7087067022422104, -0.19564404036330382, 4.152343241754681,
                             6.394257996980398};
     for (std::size_t j = 0; j < 5; ++j)
