@@ -49,12 +49,13 @@ void run(Report& report, const ExperimentOptions& options) {
 
         const std::string row = fmt::format("sigma = {}", sigma);
         const Tolerance tolerance = Tolerance::relative(1e-12);
-        judge(report, row, "share of gate gradients = 0", dead_gate, tolerance);
-        judge(report, row, "share of up gradients = 0", dead_up, tolerance);
-        judge(report, row, "mean |da/dg|", mean_size(g.grad()), tolerance);
-        judge(report, row, "mean |da/du|", mean_size(u.grad()), tolerance);
-        judge(report, row, "RMS of the output", rms, tolerance);
-        judge(report, row, "RMS of plain SwiGLU", plain, tolerance);
+        judge(report, row, tolerance,
+              {{"share of gate gradients = 0", dead_gate},
+               {"share of up gradients = 0", dead_up},
+               {"mean |da/dg|", mean_size(g.grad())},
+               {"mean |da/du|", mean_size(u.grad())},
+               {"RMS of the output", rms},
+               {"RMS of plain SwiGLU", plain}});
         for (Series& series : shares.series) series.x.push_back(sigma);
         for (Series& series : sizes.series) series.x.push_back(sigma);
         const double beyond = std::erfc(7 / sigma / std::sqrt(2.));  // the normal distribution's share outside ±7

@@ -97,10 +97,11 @@ void run(Report& report, const ExperimentOptions& options) {
                 return one_step(setting(placement, depth), seed);
             });
             const std::string row = fmt::format("{}, N = {}", series.name, depth);
-            judge(report, row, "gradient of W2, first / last layer", mean[0], tolerance);
-            judge(report, row, "gradient of W2, last layer", mean[1], tolerance);
-            judge(report, row, "change of the output / step", mean[2], tolerance);
-            series.x.push_back(double(depth)), series.y.push_back(mean[2]);
+            judge(report, row, tolerance,
+                  {{"gradient of W2, first / last layer", mean[0]},
+                   {"gradient of W2, last layer", mean[1]},
+                   {"change of the output / step", mean[2]}});
+            series.add(double(depth), mean[2]);
         }
         report.measured(series.name + ": change ~ N^p, p", power(series.x, series.y),
                         placement == Placement::deepnorm

@@ -59,8 +59,8 @@ void run(Report& report, const ExperimentOptions&) {
         Series value{a.name, {}, {}, Mark::line}, of_slope = value;
         for (std::size_t i = 0; i < Quadrature::cells; ++i) {
             if (std::abs(grid.z(i)) > 4) continue;
-            value.x.push_back(grid.z(i)), value.y.push_back(phi.value()(i));
-            of_slope.x.push_back(grid.z(i)), of_slope.y.push_back(z.grad()(i));
+            value.add(grid.z(i), phi.value()(i));
+            of_slope.add(grid.z(i), z.grad()(i));
         }
         values.series.push_back(std::move(value));
         slopes.series.push_back(std::move(of_slope));

@@ -66,14 +66,15 @@ void run(Report& report, const ExperimentOptions& options) {
                 return gradients(placement, depth, seed);
             });
             const std::string row = fmt::format("{}, L = {}", name, depth);
-            judge(report, row, "gradient of W2, first layer", mean.front(), tolerance);
-            judge(report, row, "gradient of W2, middle layer", mean[depth / 2], tolerance);
-            judge(report, row, "gradient of W2, last layer", mean.back(), tolerance);
-            of_depth.x.push_back(double(depth)), of_depth.y.push_back(mean.back());
+            judge(report, row, tolerance,
+                  {{"gradient of W2, first layer", mean.front()},
+                   {"gradient of W2, middle layer", mean[depth / 2]},
+                   {"gradient of W2, last layer", mean.back()}});
+            of_depth.add(double(depth), mean.back());
             if (depth == 32) profile.series.push_back({name, whole_numbers(1, 32), mean, Mark::line_points});
         }
         const double exponent = power(of_depth.x, of_depth.y);
-        judge(report, name, "slope of log gradient over log L", exponent, tolerance);
+        judge(report, name, tolerance, {{"slope of log gradient over log L", exponent}});
         report.measured(fmt::format("{}: gradient of the last W2 ~ L^p, p", name), exponent,
                         placement == Placement::post ? "theorem 1: p = 0, the last gradient does not shrink with depth"
                                                      : "theorem 1: p = -1/2, a bound of O(d sqrt(ln d / L))");

@@ -56,11 +56,12 @@ void run(Report& report, const ExperimentOptions& options) {
             if (c == 1) report.graph(axis.graph, to_dot(graph_of(tape, {q.line(), k.line()})));
             const std::string row = fmt::format("{}, c = {}", axis.name, c);
             const Tolerance tolerance = Tolerance::relative(1e-10);
-            judge(report, row, "score of head 1", s.item(), tolerance);
-            judge(report, row, "|dscore/dq| in head 1", norm_of_head(q.grad(), 0), tolerance);
-            judge(report, row, "|dscore/dq| in head 2", norm_of_head(q.grad(), 1), tolerance);
-            score.x.push_back(c), score.y.push_back(s.item());
-            coupling.x.push_back(c), coupling.y.push_back(norm_of_head(q.grad(), 1));
+            judge(report, row, tolerance,
+                  {{"score of head 1", s.item()},
+                   {"|dscore/dq| in head 1", norm_of_head(q.grad(), 0)},
+                   {"|dscore/dq| in head 2", norm_of_head(q.grad(), 1)}});
+            score.add(c, s.item());
+            coupling.add(c, norm_of_head(q.grad(), 1));
         }
         report.measured(
             fmt::format("{}: score of head 1, c = 100 over c = 1", axis.name), score.y.back() / score.y.front(),

@@ -74,7 +74,7 @@ void run(Report& report, const ExperimentOptions& options) {
             // Rounding moves every singular value by about 1e-16 σ_max: the small ones have fewer digits, or none.
             const auto check = [&](const char* column, double value, double most) {
                 if (value > 1e-10 * most)
-                    judge(report, row, column, value, Tolerance::absolute(1e-9 * value + 1e-15 * most));
+                    judge(report, row, Tolerance::absolute(1e-9 * value + 1e-15 * most), {{column, value}});
                 else
                     report.measured(row + ": " + column, value, "below 1e-10 of the largest: rounding decides");
             };
@@ -84,18 +84,21 @@ void run(Report& report, const ExperimentOptions& options) {
             check("root mean square", root_mean(product), product.front());
             check("largest of the last block", block.front(), block.front());
             check("smallest of the last block", block.back(), block.front());
-            most.x.push_back(double(depths[i])), most.y.push_back(product.front());
+            most.add(double(depths[i]), product.front());
         }
+        if (s.placement == Placement::post)
+            report.measured(
+                "post: smallest over largest singular value of block 1",
+                s.block.front().back() / s.block.front().front(),
+                "0 in exact arithmetic: a Post block ends in a norm, which lets nothing pass along its output");
+        if (s.placement == Placement::pre)
+            report.measured("pre: smallest singular value of block 48", s.block.back().back(),
+                            "late Pre blocks come close to the identity, as the stream outgrows each update");
         largest.series.push_back(std::move(most));
         spectrum.series.push_back({name, whole_numbers(1, d), s.product.back(), Mark::line_points});
     }
     report.plot(largest);
     report.plot(spectrum);
-    report.measured("post: smallest over largest singular value of block 1",
-                    all[2].block[0].back() / all[2].block[0].front(),
-                    "0 in exact arithmetic: a Post block ends in a norm, which lets nothing pass along its output");
-    report.measured("pre: smallest singular value of block 48", all[1].block.back().back(),
-                    "late Pre blocks come close to the identity, as the stream outgrows each update");
 }
 
 }  // namespace

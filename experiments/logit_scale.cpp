@@ -55,12 +55,13 @@ void run(Report& report, const ExperimentOptions& options) {
                          let_through = mean(sum(p * (1.0 - p), -1)).item();
             const std::string row = fmt::format("{}, c = {}", v.name, c);
             const Tolerance tolerance = Tolerance::relative(1e-9);
-            judge(report, row, "entropy", h, tolerance);
-            judge(report, row, "mean largest weight", mean(amax(p, -1)).item(), tolerance);
-            judge(report, row, "largest |score|", largest(s.value()), tolerance);
-            judge(report, row, "trace of the softmax Jacobian", let_through, tolerance);
-            entropy.x.push_back(c), entropy.y.push_back(h);
-            trace.x.push_back(c), trace.y.push_back(let_through);
+            judge(report, row, tolerance,
+                  {{"entropy", h},
+                   {"mean largest weight", mean(amax(p, -1)).item()},
+                   {"largest |score|", largest(s.value())},
+                   {"trace of the softmax Jacobian", let_through}});
+            entropy.add(c, h);
+            trace.add(c, let_through);
         }
         if (v.scores == capped)
             report.measured("softcap 30: entropy at c = 32 over c = 4", entropy.y.back() / entropy.y[4],

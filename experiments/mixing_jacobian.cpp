@@ -47,9 +47,10 @@ void run(Report& report, const ExperimentOptions& options) {
 
         const std::string row = fmt::format("alpha = {}", alpha);
         const Tolerance tolerance = Tolerance::relative(1e-10);
-        judge(report, row, "largest singular value, fixed A", of_fixed, tolerance);
-        judge(report, row, "largest singular value, A(X)", of_full, tolerance);
-        judge(report, row, "Frobenius norm of the difference", norm(full - fixed), tolerance);
+        judge(report, row, tolerance,
+              {{"largest singular value, fixed A", of_fixed},
+               {"largest singular value, A(X)", of_full},
+               {"Frobenius norm of the difference", norm(full - fixed)}});
         // The rows of A sum to 1 exactly: each output lies between the smallest and the largest stream.
         const double above = amax(y - amax(x, 0, true)).item(), below = amax(amin(x, 0, true) - y).item();
         report.number(row + ": outputs outside the convex bound", std::max({above, below, 0.0}), 0,

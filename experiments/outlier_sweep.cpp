@@ -50,19 +50,17 @@ void run(Report& report, const ExperimentOptions& options) {
     for (const double alpha : linspace(0.01, 0.5, 491)) {
         const Errors e = errors(dyt_of(alpha), target);
         if (e.mean_square < least.mean_square) least = e, best = alpha;
-        fit.series[0].x.push_back(alpha), fit.series[0].y.push_back(e.mean_square);
+        fit.series[0].add(alpha, e.mean_square);
         tape.rewind(mark);
     }
     const double matched = 1 / std::sqrt(s);  // DyT's slope at 0 is that of the norm
     const Array<double> dyisru = dyisru_b(input, tape.constant(s), bound).value();
     const Tolerance tolerance = Tolerance::relative(1e-12);
-    judge(report, "best DyT", "S", s, tolerance);
-    judge(report, "best DyT", "alpha", best, tolerance);
-    judge(report, "best DyT", "mean squared error", least.mean_square, tolerance);
-    judge(report, "best DyT", "largest error", least.largest, tolerance);
-    judge(report, "DyT of equal slope", "alpha", matched, tolerance);
-    judge(report, "DyT of equal slope", "mean squared error", errors(dyt_of(matched), target).mean_square, tolerance);
-    judge(report, "DyISRU", "largest error", errors(dyisru, target).largest, Tolerance::absolute(1e-12));
+    judge(report, "best DyT", tolerance,
+          {{"S", s}, {"alpha", best}, {"mean squared error", least.mean_square}, {"largest error", least.largest}});
+    judge(report, "DyT of equal slope", tolerance,
+          {{"alpha", matched}, {"mean squared error", errors(dyt_of(matched), target).mean_square}});
+    judge(report, "DyISRU", Tolerance::absolute(1e-12), {{"largest error", errors(dyisru, target).largest}});
     report.measured("DyISRU with b = S: largest error", errors(dyisru, target).largest,
                     "the paper: exact by construction while the other coordinates stay as they are");
 

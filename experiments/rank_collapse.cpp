@@ -55,7 +55,7 @@ void run(Report& report, const ExperimentOptions& options) {
             const std::string column = fmt::format("distance after layer {}", l);
             // Below 1e-12 the tokens differ by rounding only: there is no digit to compare.
             if (r[l] > 1e-12)
-                judge(report, v.name, column, r[l], Tolerance::relative(1e-6));
+                judge(report, v.name, Tolerance::relative(1e-6), {{column, r[l]}});
             else
                 report.number(fmt::format("{}: {}", v.name, column), r[l], 0, Tolerance::absolute(1e-14),
                               "rounding alone");

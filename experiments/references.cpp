@@ -331,9 +331,11 @@ double reference(const Report& report, std::string_view row, std::string_view co
                             row, column));
 }
 
-void judge(Report& report, std::string_view row, std::string_view column, double value, Tolerance tolerance) {
-    report.seeded_number(fmt::format("{}: {}", row, column), value, reference(report, row, column), tolerance,
-                         reference_source);
+void judge(Report& report, std::string_view row, Tolerance tolerance,
+           std::initializer_list<std::pair<std::string_view, double>> columns) {
+    for (const auto& [column, value] : columns)
+        report.seeded_number(fmt::format("{}: {}", row, column), value, reference(report, row, column), tolerance,
+                             reference_source);
 }
 
 }  // namespace chalkgrad

@@ -26,8 +26,8 @@ void run(Report& report, const ExperimentOptions& options) {
         });
         const Tolerance tolerance = Tolerance::relative(1e-10);
         const double per_block = slope(blocks, mean);  // the mean of the slopes is the slope of the mean
-        judge(report, nn::name(placement), "slope of RMS^2 per block", per_block, tolerance);
-        judge(report, nn::name(placement), "RMS^2 after block 48", mean.back(), tolerance);
+        judge(report, nn::name(placement), tolerance,
+              {{"slope of RMS^2 per block", per_block}, {"RMS^2 after block 48", mean.back()}});
         report.measured(
             fmt::format("{}: RMS^2 per block", nn::name(placement)), per_block,
             placement == Placement::peri

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_has_a_name_a_question_and_a_section) {
 BOOST_AUTO_TEST_CASE(a_wrong_value_and_a_wrong_name_are_caught) {
     const auto judged = [](double factor) {
         Report report("gate_moments");
-        judge(report, "silu", "E[phi^2]", factor * 0.35577551981735990, Tolerance::relative(1e-9));
+        judge(report, "silu", Tolerance::relative(1e-9), {{"E[phi^2]", factor * 0.35577551981735990}});
         return report.holds();
     };
     BOOST_TEST(judged(1));
