@@ -30,7 +30,7 @@ Box::Look look_of(Role role) {
 
 std::string with_thousands(std::size_t number) {
     std::string text = std::to_string(number);
-    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
     return text;
 }
 

@@ -17,7 +17,7 @@ extern "C" __attribute__((weak)) void openblas_set_num_threads(int);
 namespace chalkgrad {
 namespace {
 
-// Plain loops, the innermost along contiguous memory of C and B where they can be.
+// Plain loops.
 template <class T>
 void loops(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda, const T* b, std::size_t ldb,
            int beta, T* c, std::size_t ldc) {
@@ -33,11 +33,21 @@ void loops(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k
             }
             continue;
         }
-        if (beta == 0)
-            for (std::size_t j = 0; j < n; ++j) ci[j] = T(0);
-        for (std::size_t l = 0; l < k; ++l) {
-            const T s = ai[l * a_column];
-            for (std::size_t j = 0; j < n; ++j) ci[j] += s * b[l * ldb + j];
+        std::size_t j = 0;
+        for (; j + 4 <= n; j += 4) {
+            // Sums in registers: storing a long double costs more than its product.
+            T s0(0), s1(0), s2(0), s3(0);
+            for (std::size_t l = 0; l < k; ++l) {
+                const T x = ai[l * a_column], *y = b + l * ldb + j;
+                s0 += x * y[0], s1 += x * y[1], s2 += x * y[2], s3 += x * y[3];
+            }
+            const T sums[] = {s0, s1, s2, s3};
+            for (std::size_t q = 0; q < 4; ++q) ci[j + q] = beta == 0 ? sums[q] : ci[j + q] + sums[q];
+        }
+        for (; j < n; ++j) {
+            T s(0);
+            for (std::size_t l = 0; l < k; ++l) s += ai[l * a_column] * b[l * ldb + j];
+            ci[j] = beta == 0 ? s : ci[j] + s;
         }
     }
 }

@@ -131,11 +131,13 @@ std::vector<Identity> attention_identities(const Sample& sample, bool shiftable)
             return key_head != head / group || (causal && s > t) || (window != 0 && s + window <= t);
         };
     };
-    Identity of_k{"0 across the mask and between groups of heads", "k"}, of_v = of_k;
+    const char* says = "0 across the mask and between groups of heads";
+    Identity of_k{says, "k"}, of_v{says, "v"};
     of_k.zero = unseen(d);
-    of_v.input = "v";
     of_v.zero = unseen(dv);
-    std::vector<Identity> known{no_exchange_between_rows("q", dv, d), of_k, of_v, homogeneous("v", 1)};
+    std::vector<Identity> known{no_exchange_between_rows("q", dv, d), homogeneous("v", 1)};
+    known.push_back(std::move(of_k));
+    known.push_back(std::move(of_v));
     if (shiftable && sample.number("softcap", 0) == 0) known.push_back(known_product("J 1 = 0 along the keys", "k", constant_along(-2, k)));
     return known;
 }

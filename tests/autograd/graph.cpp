@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(text_is_escaped) { // G36, G37
     BOOST_TEST(dot_text(std::string("a\0b\x01", 4)) == "a b ");
     BOOST_TEST(dot_text("\xFF\xC0\x80") == "\uFFFD\uFFFD\uFFFD");
     const std::string cut = dot_text(std::string(20000, 'x'));
-    BOOST_TEST(cut == std::string(60, 'x') + "…");
+    BOOST_TEST(cut == std::string(60, 'x').append("…"));
     Tape t;
     for (const char* name : {"Node", "graph", "edge", "0c", "1f", "a:b", "layers.0/w", "strict"}) t.variable(1.0, name);
     const std::string dot = to_dot(graph_of(t));

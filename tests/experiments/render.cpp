@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_one_text_reaches_the_next) {
     BOOST_TEST((render_dot(graph, "svg") == right));
     refusal("digraph { a } left over");
     BOOST_TEST((render_dot(graph, "svg") == right));
-    BOOST_TEST((render_dot(std::string(graph) + "\n// a comment\n", "svg") == right));
+    BOOST_TEST((render_dot(std::string(graph).append("\n// a comment\n"), "svg") == right));
 }
 
 BOOST_AUTO_TEST_CASE(threads_take_turns) {
