@@ -65,10 +65,11 @@ std::string xml_text(std::string_view text) {
     return out;
 }
 
-void remove_pdf_date(std::string& pdf) {
-    constexpr std::string_view mark = "/CreationDate (D:", day = "20000101000000";
-    for (std::size_t at = pdf.find(mark); at != std::string::npos; at = pdf.find(mark, at + 1))
-        if (at + mark.size() + day.size() <= pdf.size()) pdf.replace(at + mark.size(), day.size(), day);
+void remove_pdf_dates(std::string& pdf) {
+    constexpr std::string_view day = "20000101000000";
+    for (const std::string_view mark : {"/CreationDate (D:", "/ModDate (D:"})
+        for (std::size_t at = pdf.find(mark); at != std::string::npos; at = pdf.find(mark, at + 1))
+            if (at + mark.size() + day.size() <= pdf.size()) pdf.replace(at + mark.size(), day.size(), day);
 }
 
 }  // namespace chalkgrad

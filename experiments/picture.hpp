@@ -21,7 +21,7 @@ std::string one_line(std::string_view text);
 /// `text` escaped for XML content.
 std::string xml_text(std::string_view text);
 
-/// Sets the creation date that cairo writes into a PDF to a fixed day, in place, so that two runs give equal bytes.
-void remove_pdf_date(std::string& pdf);
+/// Sets the dates of creation and change in a PDF to a fixed day, in place, so that two runs give equal bytes.
+void remove_pdf_dates(std::string& pdf);
 
 }  // namespace chalkgrad

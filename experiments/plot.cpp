@@ -140,7 +140,7 @@ std::string finish(std::string picture, std::string_view format, std::string_vie
         replace_all("<title>Gnuplot</title>", "<title>" + xml_text(one_line(title)) + "</title>");
         replace_all(fmt::format("font-family=\"{}\"", picture_font), fmt::format("font-family=\"{}\"", picture_fonts));
     }
-    if (format == "pdf") remove_pdf_date(picture);
+    if (format == "pdf") remove_pdf_dates(picture);
     return picture;
 }
 

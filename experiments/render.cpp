@@ -153,7 +153,7 @@ std::string render(std::string_view dot, std::string_view format) {
     if (failed != 0 || picture.empty())
         refuse(format, "Graphviz has no plugin that writes this format; install Debian's libgvc6, or use dot or svg");
     if (!said.empty()) refuse(format, "Graphviz complained about the graph");
-    if (format == "pdf") remove_pdf_date(picture);
+    if (format == "pdf") remove_pdf_dates(picture);
     return picture;
 }
 

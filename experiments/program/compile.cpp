@@ -6,13 +6,11 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chalkgrad/autograd/error.hpp>
-
-extern char** environ;
+#include <chalkgrad/experiments/process.hpp>
 
 namespace chalkgrad {
 namespace fs = std::filesystem;
@@ -53,32 +51,9 @@ std::vector<std::string> words(const char* text, char separator) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "chalkgrad-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-        throw Error(fmt::format("no folder {} can be made: {}", name, std::strerror(errno)));
-    path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-}
-
 int run_and_wait(const std::vector<std::string>& command) {
-    std::vector<char*> arguments;
-    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    pid_t child = 0;
-    const int failure = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
+    const auto [failure, status] = run_program(command, {.out = STDERR_FILENO});
     if (failure != 0) throw Error(fmt::format("{} cannot be started: {}", command[0], std::strerror(failure)));
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) throw Error(fmt::format("{} cannot be waited for: {}", command[0], std::strerror(errno)));
     if (WIFSIGNALED(status))
         throw Error(fmt::format("{} ended by a signal: {}", fs::path(command[0]).filename().string(),
                                 strsignal(WTERMSIG(status))));

@@ -7,19 +7,6 @@
 
 namespace chalkgrad {
 
-/// A folder of its own that is gone with the object.
-class TemporaryFolder {
-public:
-    TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder();
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
-
 /// Runs a program (found like a shell would) and waits; returns its exit status. Its standard output goes to our
 /// standard error, where messages belong. Throws Error if it cannot be started or ends by a signal.
 int run_and_wait(const std::vector<std::string>& command);

@@ -1,11 +1,11 @@
 // The program around a user's file: it runs the registered checks and leaves their reports in a file.
 #include <chalkgrad/experiments/program/gradcheck_file.hpp>
 
-#include <fstream>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/experiments/process.hpp>
 #include <chalkgrad/experiments/program/compile.hpp>
 
 namespace chalkgrad {
@@ -29,16 +29,15 @@ int main(int, char** argument) {
 
 nlohmann::json check_file(const std::string& file, const GradcheckOptions& options) {
     if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("gradcheck: there is no file {}", file));
-    const TemporaryFolder folder;
+    const TemporaryFolder folder("gradcheck");
     const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
                result = folder.path() / "reports.json";
-    std::ofstream(main) << around;
+    write_file(main, around);
     compile_program({file, main}, program);
     if (run_and_wait({program.string(), result.string(), fmt::format("{}", options.seed),
                       fmt::format("{}", options.tolerance)}) != 0)
         throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));
-    std::ifstream in(result);
-    const nlohmann::json reports = nlohmann::json::parse(in);
+    const nlohmann::json reports = nlohmann::json::parse(read_file(result));
     if (reports.empty())
         throw Error(fmt::format(
             "gradcheck: {} registers no check; write CHALKGRAD_GRADCHECK(name, f, point, ...) at the end of it", file));
