@@ -252,19 +252,17 @@ void measure_rounding(Subject& s) {
     };
     if (!suspicious()) return;
     measure_inexact(s);
-    std::vector<std::vector<double>> most(s.blocks.size());
-    for (std::size_t k = 0; k < s.blocks.size(); ++k) {
-        s.blocks[k].wobble.assign(s.blocks[k].analytic.size(), 0);
-        most[k] = s.blocks[k].wobble;
+    for (Block& b : s.blocks) {
+        b.nearby.assign(b.analytic.size(), 0);
+        b.wobble = b.nearby;
     }
     for (std::uint64_t which = 0; which < 3; ++which)
         s.beside(which, a_few_units, [&] {
-            fill_backward(s, &Block::wobble);
-            for (std::size_t k = 0; k < s.blocks.size(); ++k)
-                for (std::size_t i = 0; i < most[k].size(); ++i)
-                    most[k][i] = std::max(most[k][i], std::abs(s.blocks[k].wobble[i] - s.blocks[k].analytic[i]));
+            fill_backward(s, &Block::nearby);
+            for (Block& b : s.blocks)
+                for (std::size_t k = 0; k < b.wobble.size(); ++k)
+                    b.wobble[k] = std::max(b.wobble[k], std::abs(b.nearby[k] - b.analytic[k]));
         });
-    for (std::size_t k = 0; k < s.blocks.size(); ++k) s.blocks[k].wobble = std::move(most[k]);
 }
 
 }  // namespace chalkgrad::detail

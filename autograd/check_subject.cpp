@@ -18,11 +18,12 @@ Subject::Subject(const std::vector<Var<double>>& outputs_, const std::vector<Var
     for (const Var<double>& x : inputs) {
         dependents.push_back(program.dependents(x.line()));
         lengths.push_back(detail::lengths(x));
-        for (const std::uint32_t line : dependents.back())
-            if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
+        lines.insert(lines.end(), dependents.back().begin(), dependents.back().end());
     }
-    std::sort(kinked_lines.begin(), kinked_lines.end());
-    kinked_lines.erase(std::unique(kinked_lines.begin(), kinked_lines.end()), kinked_lines.end());
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    for (const std::uint32_t line : lines)
+        if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
 }
 
 void Subject::allocate_blocks() {
@@ -78,12 +79,6 @@ void set_tangents(Subject& s, Replay<Dual<double>>& program, const std::vector<A
             program.values(line)[j] = {s.program.values(line)[j], directions[x].data()[j]};
     }
     program.run();
-}
-
-std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape) {
-    std::vector<std::size_t> index(shape.rank());
-    for (std::size_t k = shape.rank(); k-- > 0; flat /= shape[k]) index[k] = flat % shape[k];
-    return index;
 }
 
 std::string describe(const Var<double>& x) {

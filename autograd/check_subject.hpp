@@ -7,6 +7,7 @@
 
 #include <chalkgrad/autograd/difference.hpp>
 #include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/autograd/random.hpp>
 
 namespace chalkgrad::detail {
@@ -40,7 +41,8 @@ struct Subject {
     Replay<double> program;
     std::vector<std::size_t> output_lines;
     std::vector<std::vector<std::uint32_t>> dependents;  ///< of each input
-    std::vector<std::uint32_t> kinked_lines;             ///< ops with kinks between the inputs and the outputs
+    std::vector<std::uint32_t> lines;                    ///< all between an input and an output
+    std::vector<std::uint32_t> kinked_lines;             ///< those of them with kinks
     std::vector<std::vector<double>> lengths;            ///< of each input: see difference.hpp
     std::size_t rows = 0;                                ///< elements of all outputs
     std::vector<Block> blocks;
@@ -93,7 +95,6 @@ struct Subject {
 /// The change of an input that rounding makes, for Subject::beside.
 inline constexpr double a_few_units = 4 * std::numeric_limits<double>::epsilon();
 
-std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape);
 /// The name, or "line 7".
 std::string describe(const Var<double>& x);
 

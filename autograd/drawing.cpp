@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/autograd/repeats.hpp>
 
 namespace chalkgrad {
@@ -26,12 +27,6 @@ Box::Look look_of(Role role) {
     case Role::attention: return Box::Look::attention;
     default: return Box::Look::other;
     }
-}
-
-std::string with_thousands(std::size_t number) {
-    std::string text = std::to_string(number);
-    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-    return text;
 }
 
 class Drawer {
@@ -249,7 +244,7 @@ private:
             ++parameters;
             numbers += node(part).shape.size();
         }
-        if (parameters > 2) box.notes.push_back({Note::Kind::parameter, fmt::format("{} parameters: {} numbers", parameters, with_thousands(numbers))});
+        if (parameters > 2) box.notes.push_back({Note::Kind::parameter, fmt::format("{} parameters: {} numbers", parameters, with_commas(numbers))});
         for (const std::size_t part : parts) {
             const GraphNode& n = node(part);
             const std::string shared = shared_.contains(part) ? " shared" : "";

@@ -153,7 +153,7 @@ void write_stream(const fs::path& path, std::string_view bytes) {
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, std::size_t most) {
     const char* const way_out = "check the path and its permissions";
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.fd < 0) refuse("read_file", path, fmt::format("cannot be opened ({})", reason(errno)), way_out);
@@ -162,10 +162,11 @@ std::string read_file(const fs::path& path) {
         refuse("read_file", path, "is a folder", "name a file inside it");
 
     // One byte more than its size, so that a file ends with the second read; a pipe has no size and grows as it comes.
-    std::string bytes(S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 65536, '\0');
+    const std::size_t guess = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 65536;
+    std::string bytes(std::min(guess, most), '\0');
     std::size_t used = 0;
-    for (;;) {
-        if (used == bytes.size()) bytes.resize(2 * used);
+    while (used < most) {
+        if (used == bytes.size()) bytes.resize(std::min(2 * used, most));
         const ssize_t n = ::read(file.fd, bytes.data() + used, bytes.size() - used);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) refuse("read_file", path, fmt::format("cannot be read ({})", reason(errno)), way_out);

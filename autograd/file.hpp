@@ -9,8 +9,8 @@
 
 namespace chalkgrad {
 
-/// The bytes of a file or pipe. Throws Error when it is missing, a folder, or unreadable.
-std::string read_file(const std::filesystem::path& path);
+/// The bytes of a file or pipe, up to the first `most`. Throws Error when it is missing, a folder, or unreadable.
+std::string read_file(const std::filesystem::path& path, std::size_t most = std::string::npos);
 
 /// Writes `bytes` to `path`, replacing what was there: whole or not at all. They go to a temporary beside the target,
 /// which is then renamed; a link is followed, a device or pipe is written straight. Throws Error for a missing or

@@ -173,6 +173,12 @@ void run(Subject& s) {
     look_for_blind_spots(s);
 }
 
+/// The output that comes last on the tape: all lines of the others stand before it.
+const Var<double>& last_of(const std::vector<Var<double>>& outputs) {
+    return *std::max_element(outputs.begin(), outputs.end(),
+                             [](const Var<double>& a, const Var<double>& b) { return a.line() < b.line(); });
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -207,13 +213,11 @@ GradcheckReport gradcheck(const std::vector<Var<double>>& outputs, const std::ve
     }
     GradcheckReport& report = subject.report;
     if (report.verdict == Verdict::fail && ran)
-        for (const Var<double>& y : outputs)
-            for (const Blame& b : blame(y, options.seed)) {
-                report.blame.push_back(b);
-                subject.say(fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op,
-                                        b.scope.empty() ? "" : ", in ", b.scope, b.input, b.hint.empty() ? "" : ": ",
-                                        b.hint));
-            }
+        for (const Blame& b : blame(detail::last_of(outputs), options.seed)) {
+            report.blame.push_back(b);
+            subject.say(fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op,
+                                    b.scope.empty() ? "" : ", in ", b.scope, b.input, b.hint.empty() ? "" : ": ", b.hint));
+        }
     return std::move(subject.report);
 }
 

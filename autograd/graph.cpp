@@ -108,7 +108,6 @@ void find_stream(Graph& graph) {
         }
         std::reverse(trunk.begin(), trunk.end());
         mark_stream(graph, trunk, known);
-        if (trunk.size() > graph.trunk.size()) graph.trunk = std::move(trunk);
     };
     for (std::size_t i = graph.nodes.size(); i-- > 0;)
         if (graph.nodes[i].kind == GraphNode::Kind::output) follow(i);

@@ -48,7 +48,6 @@ struct Graph {
     std::vector<GraphEdge> edges; ///< by consumer, then by operand
     std::vector<ScopeInfo> scopes;
     std::vector<ResidualAdd> residual_adds; ///< in tape order
-    std::vector<std::size_t> trunk; ///< lines from the first to the output: at each op the operand that carries the main flow
 
     /// Operands of a line, as a range of edges.
     struct Operands {

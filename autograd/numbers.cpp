@@ -67,16 +67,13 @@ std::optional<NonFinite> look(const TapeState& tape, Index i, const std::vector<
     const auto bad = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
     if (bad == numbers.end()) return {};
     const Record& record = tape[i];
-    NonFinite found{direction,
+    return NonFinite{direction,
                     i,
                     record.op != nullptr ? record.op->name() : "leaf",
                     record.has(Record::named) ? tape.names.at(i) : "",
                     tape.scope_path(record.scope),
-                    std::vector<std::size_t>(record.shape->rank()),
+                    multi_index(static_cast<std::size_t>(bad - numbers.begin()), *record.shape),
                     *bad};
-    std::size_t flat = static_cast<std::size_t>(bad - numbers.begin());
-    for (std::size_t k = record.shape->rank(); k-- > 0; flat /= (*record.shape)[k]) found.index[k] = flat % (*record.shape)[k];
-    return found;
 }
 
 std::optional<NonFinite> look_forward(const TapeState& tape, Index end) {
@@ -124,6 +121,18 @@ std::string to_string(const Summary& summary) {
     if (summary.size == 1) return fmt::format("{:.6g}", summary.first);
     if (summary.not_finite != 0) return fmt::format("{} of {} not finite", summary.not_finite, summary.size);
     return fmt::format("{:.4g} … {:.4g}, rms {:.4g}", summary.least, summary.most, summary.rms);
+}
+
+std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape) {
+    std::vector<std::size_t> index(shape.rank());
+    for (std::size_t k = shape.rank(); k-- > 0; flat /= shape[k]) index[k] = flat % shape[k];
+    return index;
+}
+
+std::string with_commas(std::string number) {
+    const std::size_t begin = number.starts_with('-') ? 1 : 0;
+    for (std::size_t end = std::min(number.find('.'), number.size()); end > begin + 3; end -= 3) number.insert(end - 3, 1, ',');
+    return number;
 }
 
 std::string format_array(const std::vector<double>& numbers, const Shape& shape, int digits) {

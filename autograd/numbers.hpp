@@ -1,6 +1,7 @@
 // A line's numbers as doubles, whatever the tape keeps them in: for printing, drawing and looking for what is not finite.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,18 @@ Summary summarize(const std::vector<double>& numbers);
 /// "1.5" for one number, "-1 … 3, rms 1.87" for several, "empty" for none; says how many are not finite.
 std::string to_string(const Summary& summary);
 
+/// The digits before the point in threes: "8030261248" becomes "8,030,261,248", "-1234.5" "-1,234.5".
+std::string with_commas(std::string number);
+template <std::integral N>
+std::string with_commas(N number) {
+    return with_commas(std::to_string(number));
+}
+
 /// Numbers in nested brackets, `digits` significant digits, long axes shortened to three from each end.
 std::string format_array(const std::vector<double>& numbers, const Shape& shape, int digits = 6);
+
+/// The multi-index of an element by its place in row-major order.
+std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape);
 
 /// Where the first number that is not finite was met.
 struct NonFinite {

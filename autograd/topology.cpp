@@ -82,7 +82,6 @@ private:
             }
             // An op without an eps divides by nothing: it stands in a norm's place and works element by element.
             if (!norm.axis && (norm.eps || composed || !node(norm.line).attributes.empty())) norm.axis = -1;
-            for (const std::size_t line : lines) norm_at_[line] = topology_.norms.size();
             topology_.norms.push_back(std::move(norm));
         }
         std::sort(topology_.norms.begin(), topology_.norms.end(), [](const Norm& a, const Norm& b) { return a.line < b.line; });

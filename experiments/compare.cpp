@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/error.hpp>
-#include <chalkgrad/autograd/shape.hpp>
+#include <chalkgrad/autograd/numbers.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -38,12 +38,6 @@ double ulp(double value, Dtype dtype) {
     }
     const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
     return std::ldexp(1.0, exponent - digits);
-}
-
-std::vector<std::size_t> multi_index(std::size_t i, const Shape& shape) {
-    std::vector<std::size_t> index(shape.rank());
-    for (std::size_t axis = shape.rank(); axis-- > 0; i /= shape[axis]) index[axis] = i % shape[axis];
-    return index;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <chalkgrad/experiments/inspection.hpp>
 
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,18 +14,6 @@ namespace chalkgrad {
 namespace {
 
 using nlohmann::json;
-
-/// The file's first 9 MiB: enough for the reader to refuse what is larger, and an end for devices that have none.
-std::string beginning_of(const std::filesystem::path& path) {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error) || !std::filesystem::exists(path, error)) return read_file(path);
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return read_file(path);  // it says why
-    std::string bytes(std::size_t(9) << 20, '\0');
-    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    bytes.resize(static_cast<std::size_t>(file.gcount()));
-    return bytes;
-}
 
 template <class T>
 json or_null(const std::optional<T>& value) {
@@ -97,21 +84,16 @@ json parameters(const nn::ModelLedger& ledger) {
 
 }  // namespace
 
-nn::ModelDescription read_config(const char* command, const std::filesystem::path& config) {
+Inspection inspect_config(const char* command, const std::filesystem::path& config) {
     try {
-        nn::ModelDescription model = nn::read_model_config(beginning_of(config));
-        nn::model_ledger(model);  // refuses sizes whose counts do not fit
-        return model;
+        // Enough for the reader to refuse what is larger, and an end for devices that have none.
+        nn::ModelDescription model = nn::read_model_config(read_file(config, std::size_t(9) << 20));
+        nn::ModelTensors tensors = nn::tensors_of(model);
+        nn::ModelLedger ledger = nn::model_ledger(model, tensors);
+        return {std::move(model), std::move(tensors), std::move(ledger)};
     } catch (const Error& error) {
         throw Error(fmt::format("{}: '{}': {}", command, config.string(), error.what()));
     }
-}
-
-Inspection inspect_config(const std::filesystem::path& config) {
-    nn::ModelDescription model = read_config("inspect", config);
-    nn::ModelTensors tensors = nn::tensors_of(model);
-    nn::ModelLedger ledger = nn::model_ledger(model, tensors);
-    return {std::move(model), std::move(tensors), std::move(ledger)};
 }
 
 json to_json(const Inspection& inspection) {

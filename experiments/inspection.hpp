@@ -18,11 +18,8 @@ struct Inspection {
     nn::ModelLedger ledger;
 };
 
-/// The facts of a config file. Throws Error that begins with `command`, names the file, and says what is wrong with it.
-nn::ModelDescription read_config(const char* command, const std::filesystem::path& config);
-
-/// Throws Error that begins with "inspect", names the file, and says what is wrong with it.
-Inspection inspect_config(const std::filesystem::path& config);
+/// Throws Error that begins with `command`, names the file, and says what is wrong with it: sizes whose counts do not fit too.
+Inspection inspect_config(const char* command, const std::filesystem::path& config);
 
 /// The document of `inspect --json`.
 nlohmann::json to_json(const Inspection& inspection);

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/numbers.hpp>
+
 namespace chalkgrad {
 namespace {
-
-using nn::with_commas;
 
 /// One fact a line: a short name, then what holds.
 class Lines {

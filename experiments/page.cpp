@@ -1,4 +1,5 @@
 // The report of a run as one HTML page: parts for the sections of the course, in them the experiments.
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/experiments/embedded.hpp>
 #include <chalkgrad/experiments/inline_svg.hpp>
 #include <chalkgrad/experiments/listing.hpp>
@@ -60,13 +61,6 @@ std::string heading(std::string_view section) {
 
 // ---- numbers
 
-/// The digits before the point in threes, as the course prints them.
-void part_thousands(std::string& said) {
-    std::size_t end = std::min(said.find('.'), said.size());
-    const std::size_t begin = said[0] == '-' ? 1 : 0;
-    for (; end > begin + 3; end -= 3) said.insert(end - 3, ",");
-}
-
 /// A number as a person reads it: whole ones whole, others with `digits` significant digits.
 std::string shown(double number, int digits = 7) {
     const bool whole = std::abs(number) < 1e15 && number == std::round(number);
@@ -76,7 +70,7 @@ std::string shown(double number, int digits = 7) {
         power = fmt::format("10<sup>{}</sup>", std::stoi(said.substr(e + 1)));
         said.resize(e);
     }
-    if (std::isfinite(number)) part_thousands(said);
+    if (std::isfinite(number)) said = with_commas(std::move(said));
     if (!power.empty()) said = said == "1" ? power : said + " · " + power;
     for (std::size_t at = said.find('-'); at != std::string::npos; at = said.find('-')) said.replace(at, 1, "−");
     return said;
@@ -94,7 +88,7 @@ std::string verdict(bool holds) {
 // ---- tables
 
 struct Column {
-    const char* name;
+    std::string_view name;
     bool is_number = false;
 };
 
@@ -148,10 +142,9 @@ std::string not_reproduced(const Report& report) {
 }
 
 std::string table(const Table& table) {
-    std::string html =
-        fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", text(table.name));
-    for (const std::string& column : table.columns) html += fmt::format("<th scope=\"col\">{}</th>", text(column));
-    html += "</tr></thead>\n<tbody>\n";
+    std::vector<Column> columns;
+    for (const std::string& column : table.columns) columns.push_back({column});
+    std::string html = table_head(table.name, columns);
     const auto as_cell = [](const auto& value) {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
             return cell(value);
@@ -171,9 +164,8 @@ std::string table(const Table& table) {
 
 // ---- an experiment
 
-/// The other files that show what the picture shows: those of its name.
-std::string downloads(const Finished& finished, std::string_view picture) {
-    const std::string stem(picture.substr(0, picture.rfind('.')));
+/// The files of that name, whatever they end in.
+std::string downloads(const Finished& finished, const std::string& stem) {
     std::string html;
     for (const auto& file : finished.files)
         if (file.stem() == stem)
@@ -186,9 +178,9 @@ std::string pictures(const Finished& finished) {
     std::string html;
     for (const Report::File& each : finished.pictures) {
         const bool plot = each.bytes.find("gnuplot_canvas") != std::string::npos;
-        html += fmt::format(
-            "<figure class=\"{}\">\n{}\n<figcaption>{}</figcaption></figure>\n", plot ? "plot" : "graph",
-            inline_svg(each.bytes, each.name.substr(0, each.name.rfind('.')) + "-"), downloads(finished, each.name));
+        const std::string stem = each.name.substr(0, each.name.rfind('.'));
+        html += fmt::format("<figure class=\"{}\">\n{}\n<figcaption>{}</figcaption></figure>\n",
+                            plot ? "plot" : "graph", inline_svg(each.bytes, stem + "-"), downloads(finished, stem));
     }
     return html;
 }
@@ -228,11 +220,8 @@ std::string links(const Finished& finished) {
     for (const std::string& op : ops_of(finished))
         html += fmt::format("{}<a href=\"#derivation-{}\">{}</a>", html.empty() ? "Derivations: " : " · ", op, op);
     if (!html.empty()) html += "<br>\n";
-    std::string files;
-    for (const auto& file : finished.files)
-        if (file.stem() == finished.experiment.name)
-            files += fmt::format("{}<a href=\"{}\">{}</a>", files.empty() ? "All numbers: " : " · ",
-                                 file.filename().string(), file.extension().string().substr(1));
+    std::string files = downloads(finished, finished.experiment.name);
+    if (!files.empty()) files.insert(0, "All numbers: ");
     return html.empty() && files.empty() ? "" : fmt::format("<p class=\"links\">{}{}</p>\n", html, files);
 }
 
@@ -248,14 +237,17 @@ std::string article(const Finished& finished) {
 
 // ---- the page
 
-std::string lead(const std::vector<Finished>& finished) {
+/// In the order of the page.
+using Order = std::vector<const Finished*>;
+
+std::string lead(const Order& finished) {
     std::size_t count = 0;
     std::vector<std::string> failed;
-    for (const Finished& each : finished)
-        for (const Report::Number& number : each.report.numbers()) {
+    for (const Finished* const each : finished)
+        for (const Report::Number& number : each->report.numbers()) {
             ++count;
             if (!number.holds)
-                failed.push_back(fmt::format("<a href=\"#{}\">{}: {}</a>", each.experiment.name, each.experiment.name,
+                failed.push_back(fmt::format("<a href=\"#{0}\">{0}: {1}</a>", each->experiment.name,
                                              text(number.name)));
         }
     const std::string verdict = failed.empty() ? "<strong class=\"pass\">✓ all hold</strong>."
@@ -265,11 +257,11 @@ std::string lead(const std::vector<Finished>& finished) {
                        finished.size(), count, failed.size(), verdict);
 }
 
-std::string contents(const std::vector<Finished>& finished) {
+std::string contents(const Order& finished) {
     std::string html = "<nav aria-label=\"Contents\">\n<ol>\n";
     for (std::size_t i = 0; i < finished.size(); ++i) {
-        const Finished& each = finished[i];
-        if (i == 0 || chapter(each) != chapter(finished[i - 1]))
+        const Finished& each = *finished[i];
+        if (i == 0 || chapter(each) != chapter(*finished[i - 1]))
             html += fmt::format("{}<li><a href=\"#{}\">{}</a>\n<ol>\n", i == 0 ? "" : "</ol></li>\n",
                                 anchor(chapter(each)), heading(chapter(each)));
         html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
@@ -279,10 +271,10 @@ std::string contents(const std::vector<Finished>& finished) {
     return html + (finished.empty() ? "</ol>\n</nav>\n" : "</ol></li>\n</ol>\n</nav>\n");
 }
 
-std::string derivations(const std::vector<Finished>& finished) {
+std::string derivations(const Order& finished) {
     std::vector<std::string> used;
-    for (const Finished& each : finished)
-        for (std::string& op : ops_of(each)) used.push_back(std::move(op));
+    for (const Finished* const each : finished)
+        for (std::string& op : ops_of(*each)) used.push_back(std::move(op));
     const auto is_used = [&](std::string_view op) { return std::find(used.begin(), used.end(), op) != used.end(); };
     const auto link = [&](std::string_view target) {
         const std::string_view op = target.substr(0, target.find(".md"));
@@ -301,20 +293,20 @@ std::string derivations(const std::vector<Finished>& finished) {
 
 std::string report_page(const std::vector<Finished>& all) {
     // Sections in the order of their first experiment, so that each is one part of the page.
-    std::vector<Finished> finished;
     std::vector<std::string> chapters;
     for (const Finished& each : all)
         if (std::find(chapters.begin(), chapters.end(), chapter(each)) == chapters.end())
             chapters.push_back(chapter(each));
-    for (const std::string& each : chapters)
-        std::copy_if(all.begin(), all.end(), std::back_inserter(finished),
-                     [&](const Finished& one) { return chapter(one) == each; });
 
+    Order finished;
     std::string parts;
     for (const std::string& each : chapters) {
         parts += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(each), heading(each));
-        for (const Finished& one : finished)
-            if (chapter(one) == each) parts += article(one);
+        for (const Finished& one : all)
+            if (chapter(one) == each) {
+                finished.push_back(&one);
+                parts += article(one);
+            }
         parts += "</section>\n";
     }
     return fmt::format(R"(<!DOCTYPE html>

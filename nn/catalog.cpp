@@ -63,8 +63,7 @@ BlockEntry block(std::string name, std::string formula, std::string section, con
 }
 
 void add_placements(std::vector<BlockEntry>& list) {
-    for (const Placement p : {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
-                              Placement::deepnorm, Placement::parallel, Placement::mhc})
+    for (const Placement p : all_placements())
         list.push_back(block(name(p), formula(p), p == Placement::mhc ? "§12" : "§6", usual(p)));
 }
 
@@ -155,8 +154,7 @@ void add_networks(std::vector<BlockEntry>& list) {
 }
 
 void add_stacks(std::vector<BlockEntry>& list) {
-    for (const Placement p : {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
-                              Placement::deepnorm, Placement::parallel, Placement::mhc}) {
+    for (const Placement p : all_placements()) {
         const BlockOptions o = usual(p);
         const bool ends = p == Placement::post || p == Placement::deepnorm || p == Placement::mhc;
         const NormOptions last = ends ? NormOptions{.kind = NormKind::none} : NormOptions();

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/numbers.hpp>
+
 namespace chalkgrad::nn {
 namespace {
 
@@ -22,13 +24,6 @@ std::string block_of(const std::string& name) {
 }
 
 std::string list_of(const std::string& block) { return block.substr(0, block.rfind('.')); }
-
-/// 8030261248 as "8,030,261,248".
-std::string grouped(std::uint64_t n) {
-    std::string digits = fmt::format("{}", n);
-    for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
-    return digits;
-}
 
 }  // namespace
 
@@ -90,15 +85,15 @@ std::ostream& operator<<(std::ostream& out, const Ledger& ledger) {
     for (const Ledger::Component& c : ledger.components) width = std::max(width, c.name.size());
     const double total = static_cast<double>(std::max<std::uint64_t>(ledger.distinct, 1));
     for (const Ledger::Component& c : ledger.components)
-        out << fmt::format("{:{}} {:>20} {:6.2f} %\n", c.name, width, grouped(c.parameters),
+        out << fmt::format("{:{}} {:>20} {:6.2f} %\n", c.name, width, with_commas(c.parameters),
                            100 * static_cast<double>(c.parameters) / total);
-    out << fmt::format("{:{}} {:>20}\n", "distinct", width, grouped(ledger.distinct));
+    out << fmt::format("{:{}} {:>20}\n", "distinct", width, with_commas(ledger.distinct));
     if (ledger.aliases != 0)
-        out << fmt::format("{:{}} {:>20}  not counted again\n", "tied", width, grouped(ledger.aliases));
+        out << fmt::format("{:{}} {:>20}  not counted again\n", "tied", width, with_commas(ledger.aliases));
     if (ledger.buffers != 0)
-        out << fmt::format("{:{}} {:>20}  not learned\n", "buffers", width, grouped(ledger.buffers));
+        out << fmt::format("{:{}} {:>20}  not learned\n", "buffers", width, with_commas(ledger.buffers));
     for (const Ledger::Blocks& b : ledger.blocks)
-        out << fmt::format("{:{}} {:>20}  in each of {} block{}, from {} on\n", "block", width, grouped(b.parameters),
+        out << fmt::format("{:{}} {:>20}  in each of {} block{}, from {} on\n", "block", width, with_commas(b.parameters),
                            b.count, b.count == 1 ? "" : "s", b.first);
     return out;
 }

@@ -25,6 +25,7 @@ struct QkNormFacts {
     bool learned = false;
     bool per_head_gain = false;  ///< each head has a gain of its own: (heads, head_dim) instead of (head_dim)
     std::string_view note{};     ///< what the other words cannot say; may be empty
+    bool after_rope = false;     ///< normed after the rotation, on layers that rotate; else before it
 };
 
 /// Low-rank attention. DeepSeek-V3: queries and keys/values go through small latent vectors (MLA).

@@ -145,8 +145,6 @@ bool ConfigFields::has(std::string_view name) const {
     return found.value && !found.value->is_null();
 }
 
-bool ConfigFields::has_section(std::string_view name) const { return has(name); }
-
 ConfigFields ConfigFields::section(std::string_view name) const {
     const auto found = object_->find(object_->fields, name);
     if (!found.value || found.value->is_null()) refuse(fmt::format("{} is missing", name));

@@ -27,7 +27,6 @@ public:
     bool has(std::string_view name) const;
     /// A field that is an object; Error when it is absent.
     ConfigFields section(std::string_view name) const;
-    bool has_section(std::string_view name) const;
 
     /// A size: a whole number above 0. Error when it is absent and has no default.
     std::int64_t size(std::string_view name) const;

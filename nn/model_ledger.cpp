@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/numbers.hpp>
+
 namespace chalkgrad::nn {
 namespace {
 
@@ -128,13 +130,6 @@ std::string formula_of(const ModelTensors& tensors, const ModelLedger& ledger) {
 }
 
 }  // namespace
-
-std::string with_commas(std::int64_t number) {
-    std::string digits = fmt::format("{}", number);
-    for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (number < 0); at -= 3)
-        digits.insert(static_cast<std::size_t>(at), 1, ',');
-    return digits;
-}
 
 ModelLedger model_ledger(const ModelDescription& model) { return model_ledger(model, tensors_of(model)); }
 

@@ -35,7 +35,4 @@ struct ModelLedger {
 ModelLedger model_ledger(const ModelDescription& model, const ModelTensors& tensors);
 ModelLedger model_ledger(const ModelDescription& model);
 
-/// 8030261248 as "8,030,261,248".
-std::string with_commas(std::int64_t number);
-
 }  // namespace chalkgrad::nn

@@ -25,8 +25,7 @@ NormOptions norm_options(const NormFacts& norm) {
 
 QkNormOptions qk_options(const ModelDescription& m, const LayerFacts& layer) {
     const QkNormFacts& qk = m.attention.qk_norm;
-    const bool after_rope = qk.note.starts_with("after RoPE");
-    if (qk.axis == "none" || (after_rope && !layer.rope)) return {};
+    if (qk.axis == "none" || (qk.after_rope && !layer.rope)) return {};
     NormFacts norm = m.norm;
     norm.kind = qk.kind;
     norm.bias = false;
@@ -35,7 +34,7 @@ QkNormOptions qk_options(const ModelDescription& m, const LayerFacts& layer) {
                     : qk.per_head_gain            ? QkAxis::per_head_gains
                                                   : QkAxis::per_head,
             .norm = norm_options(norm),
-            .after_rope = after_rope};
+            .after_rope = qk.after_rope};
 }
 
 std::optional<RopeOptions> rope_options(const ModelDescription& m, const LayerFacts& layer) {

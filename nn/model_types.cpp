@@ -345,7 +345,7 @@ void add_expert_families(std::vector<ModelType>& types) {
 
     ModelType llama4{.name = "llama4_text", .examples = "the text part of Llama 4"};
     llama4.norm.eps = 1e-5;
-    llama4.qk_norm = {"per_head", "rms", false, false, "after RoPE, on layers with RoPE only"};
+    llama4.qk_norm = {"per_head", "rms", false, false, "after RoPE, on layers with RoPE only", true};
     llama4.biases = {attention_bias};
     llama4.names.ffn = "intermediate_size_mlp";
     llama4.defaults = R"({"head_dim": 128, "intermediate_size_mlp": 16384})";

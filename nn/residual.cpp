@@ -50,16 +50,21 @@ const char* formula(Placement placement) {
     throw Error("placement: unknown value");
 }
 
-const std::vector<Placement>& placements() {
-    static const std::vector<Placement> all = {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
-                                               Placement::deepnorm};
+const std::vector<Placement>& all_placements() {
+    static const std::vector<Placement> all = {Placement::pre,         Placement::post,     Placement::peri,
+                                               Placement::output_only, Placement::deepnorm, Placement::parallel,
+                                               Placement::mhc};
     return all;
+}
+
+const std::vector<Placement>& placements() {
+    static const std::vector<Placement> steps(all_placements().begin(), all_placements().begin() + 5);
+    return steps;
 }
 
 Placement placement_named(std::string_view word) {
     std::vector<std::string> names;
-    for (const Placement p : {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
-                              Placement::deepnorm, Placement::parallel, Placement::mhc}) {
+    for (const Placement p : all_placements()) {
         if (word == name(p)) return p;
         names.emplace_back(name(p));
     }

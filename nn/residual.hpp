@@ -20,6 +20,8 @@ enum class Placement { pre, post, peri, output_only, deepnorm, parallel, mhc };
 const char* name(Placement placement);
 /// Its formula, "h + F(N(h))".
 const char* formula(Placement placement);
+/// All of them, in the order of the enum.
+const std::vector<Placement>& all_placements();
 /// Those that are one residual step after another, in the order of the enum.
 const std::vector<Placement>& placements();
 /// The placement of that name; throws Error naming the close ones.

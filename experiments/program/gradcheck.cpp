@@ -133,6 +133,11 @@ struct Counts {
         ++(verdict == "fail" ? failed : verdict == "inconclusive" ? inconclusive : passed);
     }
     int status() const { return failed + inconclusive == 0 ? 0 : 1; }
+    /// Prints the line at the end; returns the status.
+    int print() const {
+        fmt::print("{} passed, {} failed, {} inconclusive\n", passed, failed, inconclusive);
+        return status();
+    }
 };
 
 int print_json(nlohmann::json reports) {
@@ -160,11 +165,10 @@ int check_users_file(const GradcheckCommand& command, const GradcheckOptions& op
         fmt::print("{}: {}", report["name"].get<std::string>(), painted(verdict, colour, stdout));
         fmt::print("{}", report["text"].get<std::string>().substr(verdict.size()));
     }
-    fmt::print("{} passed, {} failed, {} inconclusive\n", counts.passed, counts.failed, counts.inconclusive);
-    return counts.status();
+    return counts.print();
 }
 
-void print_table(const std::vector<Task>& tasks) {
+int print_table(const std::vector<Task>& tasks) {
     Counts counts;
     fmt::print("{:20} {:20} {:12} {:>11} {:>9} {:>9} {:>9} {:>9}\n", "op", "sample", "verdict", "differences", "dual",
                "transpose", "identity", "H v");
@@ -177,7 +181,7 @@ void print_table(const std::vector<Task>& tasks) {
                    r.second_order);
         if (!r) fmt::print("{}", to_string(r));
     }
-    fmt::print("{} passed, {} failed, {} inconclusive\n", counts.passed, counts.failed, counts.inconclusive);
+    return counts.print();
 }
 
 }  // namespace
@@ -194,19 +198,15 @@ int run_gradcheck(const GradcheckCommand& command) {
 
     std::vector<Task> tasks = tasks_of(command);
     check(tasks, options);
+    if (!command.json) return print_table(tasks);
     nlohmann::json reports = nlohmann::json::array();
-    Counts counts;
     for (const Task& task : tasks) {
-        counts.add(name(task.report.verdict));
-        if (!command.json) continue;
         nlohmann::json report = nlohmann::json::parse(to_json(task.report));
         report["op"] = task.name;
         report["sample"] = task.sample;
         reports.push_back(std::move(report));
     }
-    if (command.json) return print_json(std::move(reports));
-    print_table(tasks);
-    return counts.status();
+    return print_json(std::move(reports));
 }
 
 }  // namespace chalkgrad

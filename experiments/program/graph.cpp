@@ -45,7 +45,7 @@ Recorded record_block(const std::string& name) {
 
 /// One block of each kind that a model has, at full size and without numbers.
 Recorded record_config(const std::filesystem::path& config) {
-    const nn::ModelDescription model = read_config("graph", config);
+    const nn::ModelDescription model = inspect_config("graph", config).model;
     const Tape tape(Tape::Mode::shapes_only);
     const nn::Recorded recorded = nn::record_blocks(tape, model);
     Recorded result{tape, {}, recorded.output.line(), model.model_type, std::string(model.residual)};

@@ -10,7 +10,7 @@
 namespace chalkgrad {
 
 int run_inspect(const InspectCommand& command) {
-    const Inspection inspection = inspect_config(command.config);
+    const Inspection inspection = inspect_config("inspect", command.config);
     if (command.json)
         fmt::print("{}", json_text(to_json(inspection)));
     else

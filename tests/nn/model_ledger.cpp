@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/nn/model_config.hpp>
 #include <chalkgrad/nn/model_ledger.hpp>
 
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(components_add_up_and_active_is_no_more) {
             for (const auto& [name, count] : counted.components) sum += count;
             BOOST_TEST(sum == counted.distinct);
             BOOST_TEST(counted.active_per_token <= counted.distinct);
-            BOOST_TEST(counted.formula.ends_with(nn::with_commas(counted.distinct)), counted.formula);
+            BOOST_TEST(counted.formula.ends_with(with_commas(counted.distinct)), counted.formula);
         }
 }
 
