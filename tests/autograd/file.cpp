@@ -14,38 +14,18 @@
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/file.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own, gone at the end of the test.
-struct Folder {
-    fs::path path = fs::temp_directory_path() / fmt::format("chalkgrad-file-{}", ::getpid());
-    Folder() {
-        fs::remove_all(path);
-        fs::create_directories(path);
-    }
-    ~Folder() { fs::remove_all(path); }
-    fs::path operator/(const char* name) const { return path / name; }
-    long entries() const {
-        return std::distance(fs::recursive_directory_iterator(path), fs::recursive_directory_iterator());
-    }
-};
-
-/// The message of the Error that `call` throws.
-template <class F>
-std::string refusal(F call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    BOOST_ERROR("no Error was thrown");
-    return "";
+/// All that lies in it, at any depth.
+long entries(const Folder& folder) {
+    return std::distance(fs::recursive_directory_iterator(folder.path), fs::recursive_directory_iterator());
 }
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 /// No file of this process may grow beyond `bytes`: what a full disk looks like from inside.
 struct FullDisk {
@@ -75,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_back) {
         write_file(folder / "f", content);
         BOOST_TEST((read_file(folder / "f") == content));
     }
-    BOOST_TEST(folder.entries() == 1);
+    BOOST_TEST(entries(folder) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_replaced_with_its_permissions_and_through_a_link) {
@@ -100,9 +80,9 @@ BOOST_AUTO_TEST_CASE(the_umask_holds_for_a_new_file) {
 BOOST_AUTO_TEST_CASE(a_name_may_be_as_long_as_the_system_allows) {
     const Folder folder;
     write_file(folder.path / std::string(255, 'n'), "x");
-    BOOST_TEST(folder.entries() == 1);
+    BOOST_TEST(entries(folder) == 1);
     BOOST_CHECK_THROW(write_file(folder.path / std::string(256, 'n'), "x"), Error);
-    BOOST_TEST(folder.entries() == 1);
+    BOOST_TEST(entries(folder) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(refusals_name_the_path_and_leave_nothing) {
@@ -115,7 +95,7 @@ BOOST_AUTO_TEST_CASE(refusals_name_the_path_and_leave_nothing) {
     BOOST_TEST(contains(refusal([&] { write_file("/proc/f", "x"); }), "cannot be written"));
     BOOST_TEST(contains(refusal([&] { read_file(folder / "f"); }), "cannot be opened"));
     BOOST_TEST(contains(refusal([&] { read_file(folder.path); }), "is a folder"));
-    BOOST_TEST(folder.entries() == 0);
+    BOOST_TEST(entries(folder) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
@@ -128,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
     }
     BOOST_TEST(contains(message, "cannot be written"));
     BOOST_TEST(read_file(folder / "f") == "old");
-    BOOST_TEST(folder.entries() == 1);
+    BOOST_TEST(entries(folder) == 1);
     BOOST_TEST(!files_in_flight());
 }
 
@@ -146,11 +126,11 @@ BOOST_AUTO_TEST_CASE(a_set_appears_together) {
     FileSet set;
     set.add(folder / "new/deep/a", "1");
     set.add(folder / "b", "2");
-    BOOST_TEST(folder.entries() == 0);
+    BOOST_TEST(entries(folder) == 0);
     set.publish();
     BOOST_TEST(read_file(folder / "new/deep/a") == "1");
     BOOST_TEST(read_file(folder / "b") == "2");
-    BOOST_TEST(folder.entries() == 4);
+    BOOST_TEST(entries(folder) == 4);
     BOOST_TEST(contains(refusal([&] { set.add(folder / "new/../b", "3"); }), "twice"));
 }
 
@@ -164,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_set_that_fails_changes_nothing) {
     blocked.add(folder / "taken", "new");
     BOOST_TEST(contains(refusal([&] { blocked.publish(); }), "is a folder"));
     BOOST_TEST(read_file(folder / "a") == "old");
-    BOOST_TEST(folder.entries() == 2);
+    BOOST_TEST(entries(folder) == 2);
 
     FileSet large;
     large.add(folder / "a", "new");
@@ -174,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_set_that_fails_changes_nothing) {
         refusal([&] { large.publish(); });
     }
     BOOST_TEST(read_file(folder / "a") == "old");
-    BOOST_TEST(folder.entries() == 2);
+    BOOST_TEST(entries(folder) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(an_output_folder_is_checked_before_work) {
@@ -187,7 +167,7 @@ BOOST_AUTO_TEST_CASE(an_output_folder_is_checked_before_work) {
     BOOST_TEST(contains(refusal([&] { check_output_folder("run", folder / "f"); }), "is a file, not a folder"));
     BOOST_TEST(contains(refusal([&] { check_output_folder("run", folder / "f/g"); }), "cannot be made"));
     BOOST_TEST(contains(refusal([&] { check_output_folder("run", ""); }), "no folder name"));
-    BOOST_TEST(folder.entries() == 1);
+    BOOST_TEST(entries(folder) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,7 +17,10 @@
 #include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/autograd/npy.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 using nlohmann::json;
 
 namespace {
@@ -74,12 +77,6 @@ void check_values(const NpyArray& array, const json& want) {
         for (std::size_t i = 0; i < want.size(); ++i) BOOST_TEST(same(got.data()[i], number(want[i])), "element " << i);
     }
 }
-
-struct Folder {
-    std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("chalkgrad-npy-{}", ::getpid());
-    Folder() { std::filesystem::create_directories(path); }
-    ~Folder() { std::filesystem::remove_all(path); }
-};
 
 }  // namespace
 

@@ -61,7 +61,7 @@ void require_agreement(const Problem& problem, Contender& mine, Contender& peer)
         double difference = 0, scale = 1e-300;
         for (std::size_t i = 0; i < a[k].size(); ++i) {
             const double d = std::abs(a[k][i] - b[k][i]);
-            difference = d <= difference ? difference : d; // keeps NaN
+            if (d > difference || std::isnan(d)) difference = d; // a NaN stays: nothing is larger
             scale = std::max(scale, std::abs(b[k][i]));
         }
         if (!(difference <= tolerance * scale))

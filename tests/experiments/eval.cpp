@@ -22,8 +22,6 @@ const fs::path data = fs::path(CHALKGRAD_TEST_DATA) / "golden/data";
 std::string golden(const std::string& file) { return (data / file).string(); }
 using Words = std::vector<std::string>;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// The course's RMSNorm with everything compared.
 Words rms_norm_call(const std::string& out) {
     const std::string at = golden("rms_norm/course_b07/");
@@ -37,7 +35,7 @@ Words with(Words words, const Words& more) {
 
 /// Status 2, one line that holds `part`, and no file.
 void check_refused(const Words& words, const std::string& part) {
-    const Folder folder("eval-refused");
+    const Folder folder;
     const Ended ended = call(with(words, {"--out", folder / "out"}));
     BOOST_TEST_CONTEXT(fmt::format("{}", fmt::join(words, " "))) {
         BOOST_TEST(ended.status == 2);
@@ -58,7 +56,7 @@ std::string save(const Folder& folder, const std::string& name, const auto& arra
 BOOST_AUTO_TEST_SUITE(eval)
 
 BOOST_AUTO_TEST_CASE(output_and_gradients_become_files_and_are_compared) {
-    const Folder folder("eval");
+    const Folder folder;
     const std::string at = golden("rms_norm/course_b07/");
     const Words compared{"--compare", "y=" + at + "y.npy",
                          "--compare", "x.grad=" + at + "x.grad.npy",
@@ -87,7 +85,7 @@ BOOST_AUTO_TEST_CASE(output_and_gradients_become_files_and_are_compared) {
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_that_fails_names_the_worst_element) {
-    const Folder folder("eval");
+    const Folder folder;
     const std::string at = golden("rms_norm/course_b07/");
     Array<double> want = load_npy(at + "y.npy");
     want(1, 2) *= 1 + 1e-3;
@@ -106,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_comparison_that_fails_names_the_worst_element) {
 }
 
 BOOST_AUTO_TEST_CASE(attributes_are_json_or_words) {
-    const Folder folder("eval");
+    const Folder folder;
     const auto check = [&](const std::string& op, const std::string& at, const Words& more) {
         const Ended ended =
             call(with({"eval", op, "--compare", "y=" + golden(at + "/y.npy"), "--out", folder / "out"}, more));
@@ -130,7 +128,7 @@ BOOST_AUTO_TEST_CASE(attributes_are_json_or_words) {
 }
 
 BOOST_AUTO_TEST_CASE(narrow_types_are_kept_as_they_are) {
-    const Folder folder("eval");
+    const Folder folder;
     for (const char* const type : {"float32", "float16", "bfloat16"}) {
         const std::string dtype = type == std::string("float32")   ? "float"
                                   : type == std::string("float16") ? "half"
@@ -158,7 +156,7 @@ BOOST_AUTO_TEST_CASE(narrow_types_are_kept_as_they_are) {
 }
 
 BOOST_AUTO_TEST_CASE(a_gradient_that_nothing_reaches_is_zero) {
-    const Folder folder("eval");
+    const Folder folder;
     const std::string x = save(folder, "x.npy", Array<double>{{1, 2}, {3, 4}}),
                       empty = save(folder, "e.npy", Array<double>(std::vector<std::size_t>{0, 2}));
     const Ended ended = call({"eval", "concat", "--in", "a=" + x, "--in", "b=" + empty, "--attr", "axis=0",
@@ -170,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_nothing_reaches_is_zero) {
 }
 
 BOOST_AUTO_TEST_CASE(strict_refuses_what_is_not_finite) {
-    const Folder folder("eval");
+    const Folder folder;
     const std::string nan = save(folder, "nan.npy", Array<double>{1, NAN}),
                       x = save(folder, "x.npy", Array<double>{1, 2});
     const std::string mask = save(folder, "mask.npy", Array<double>{0, -HUGE_VAL}),
@@ -186,7 +184,7 @@ BOOST_AUTO_TEST_CASE(strict_refuses_what_is_not_finite) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_calls_leave_nothing) {
-    const Folder folder("eval");
+    const Folder folder;
     const std::string x = save(folder, "x.npy", Array<double>{1, 2}),
                       whole = save(folder, "whole.npy", Array<std::int64_t>{1, 2});
     const Words call_with_x{"eval", "silu", "--in", "x=" + x};
@@ -222,7 +220,7 @@ BOOST_AUTO_TEST_CASE(wrong_calls_leave_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(files_appear_together_or_not_at_all) {
-    const Folder folder("eval");
+    const Folder folder;
     fs::create_directories(folder / "out/x.grad.npy");  // a folder in a file's place
     write_file(folder / "out/y.npy", "old");
     write_file(folder / "out/notes.txt", "mine");
@@ -255,7 +253,7 @@ BOOST_AUTO_TEST_CASE(parity_speaks_the_contract) {
     BOOST_TEST(contains(none.err, "did you mean silu"));
     BOOST_TEST(call({"parity", "none.json"}).status == 2);
 
-    const Folder folder("eval");  // a case that fails
+    const Folder folder;  // a case that fails
     nlohmann::json broken = nlohmann::json::parse(read_file(manifest));
     nlohmann::json one;
     for (const nlohmann::json& each : broken["cases"])

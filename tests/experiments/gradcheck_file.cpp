@@ -3,8 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -16,20 +14,13 @@ namespace {
 
 const std::filesystem::path docs = std::filesystem::path(CHALKGRAD_SOURCE_DIR) / "docs";
 
-std::string text_of(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
-
 /// The example with one text in the place of another, as a file of its own.
 std::string changed(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = text_of(docs / "examples/checks/my_op.cpp");
+    std::string text = chalkgrad::read_file(docs / "examples/checks/my_op.cpp");
     const auto at = text.find(from);
     BOOST_TEST_REQUIRE(at != std::string::npos);
     text.replace(at, from.size(), to);
-    std::ofstream(file) << text;
+    chalkgrad::write_file(file, text);
     return file;
 }
 
@@ -46,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_right_op_passes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_op_fails_with_the_cause) {
-    const chalkgrad::testing::Folder folder("wrong-op");
+    const chalkgrad::testing::Folder folder;
     const auto run =
         call({"gradcheck", "--file", changed(folder / "wrong_op.cpp", "2. * xt::abs(x)", "3. * xt::abs(x)")});
     BOOST_TEST(run.status == 1);
@@ -55,13 +46,13 @@ BOOST_AUTO_TEST_CASE(a_wrong_op_fails_with_the_cause) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_the_compiler_come_back_with_their_line) {
-    const chalkgrad::testing::Folder folder("broken-op");
+    const chalkgrad::testing::Folder folder;
     const auto run = call({"gradcheck", "--file", changed(folder / "broken_op.cpp", "xt::abs(x));", "xt::abs(x);")});
     BOOST_TEST(run.status == 2);
     BOOST_TEST(run.err.find("broken_op.cpp:9:") != std::string::npos, run.err);
     BOOST_TEST(run.err.find("does not compile") != std::string::npos, run.err);
 
-    std::ofstream(folder / "no_check.cpp") << "int unused = 0;\n";
+    chalkgrad::write_file(folder / "no_check.cpp", "int unused = 0;\n");
     const auto none = call({"gradcheck", "--file", folder / "no_check.cpp"});
     BOOST_TEST(none.err.find("registers no check") != std::string::npos, none.err);
     BOOST_TEST(none.status == 2);
@@ -70,9 +61,9 @@ BOOST_AUTO_TEST_CASE(errors_of_the_compiler_come_back_with_their_line) {
 }
 
 BOOST_AUTO_TEST_CASE(the_page_shows_these_files) {
-    const std::string page = text_of(docs / "gradcheck.md");
+    const std::string page = chalkgrad::read_file(docs / "gradcheck.md");
     for (const char* const file : {"examples/checks/my_op.cpp", "examples/gradcheck.cpp", "examples/gradcheck.txt"})
-        BOOST_TEST(page.find(text_of(docs / file)) != std::string::npos,
+        BOOST_TEST(page.find(chalkgrad::read_file(docs / file)) != std::string::npos,
                    file << " is not in docs/gradcheck.md word for word");
 }
 

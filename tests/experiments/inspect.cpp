@@ -21,7 +21,7 @@ const json& models() {
 }
 
 struct Config {
-    Folder folder{"inspect"};
+    Folder folder;
     std::string path = folder / "config.json";
     explicit Config(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
     static Config of(const std::string& name) {

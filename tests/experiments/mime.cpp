@@ -8,9 +8,11 @@
 #include <chalkgrad/experiments/mime.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 
-namespace {
+#include "../support.hpp"
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using chalkgrad::testing::contains;
+
+namespace {
 
 /// The call of xeus-cling: unqualified.
 template <class T>

@@ -9,20 +9,15 @@
 #include <chalkgrad/experiments/listing.hpp>
 #include <chalkgrad/experiments/page.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 
 namespace {
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 Finished finished(const char* name, const char* section, const char* question) {
     return {{name, section, question, {}}, Report(name)};
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-    return n;
 }
 
 }  // namespace

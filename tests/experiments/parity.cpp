@@ -14,7 +14,10 @@
 #include <chalkgrad/autograd/npy.hpp>
 #include <chalkgrad/experiments/parity.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -71,8 +74,6 @@ struct Copy {
         return report.cases[0];
     }
 };
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void check_fails(const Copy& copy, const std::string& part) {
     const ParityCase result = copy.only();

@@ -17,7 +17,10 @@
 #include <chalkgrad/experiments/plot.hpp>
 #include <nlohmann/json.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 namespace fs = std::filesystem;
 
 namespace {
@@ -33,19 +36,6 @@ Plot example() {
 }
 
 HeatMap example_map() { return {"map", "Map", "column", "row", "value", 2, 3, {1, -2, 3, 4, 5, 6}, true}; }
-
-template <class F>
-std::string refusal(F call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    BOOST_ERROR("no Error was thrown");
-    return "";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// PATH is another, as long as this lives.
 struct Path {

@@ -15,18 +15,9 @@
 #include "call.hpp"
 
 using namespace chalkgrad;
-using chalkgrad::testing::call;
-using chalkgrad::testing::Folder;
+using namespace chalkgrad::testing;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-std::size_t count(const std::string& text, const std::string& part) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
-    return n;
-}
 
 Subject product(const std::string& name, double a = 2, double b = 3) {
     const Tape tape;
@@ -77,7 +68,7 @@ BOOST_AUTO_TEST_CASE(base64_of_the_standard) {  // RFC 4648 §10
 }
 
 BOOST_AUTO_TEST_CASE(katex_is_read_whole_or_not_at_all) {
-    const Folder folder("katex");
+    const Folder folder;
     BOOST_TEST(!read_katex(folder.path));
     write_file(folder / "katex.min.js", "var katex;");
     BOOST_CHECK_THROW(read_katex(folder.path), Error);  // no style
@@ -180,7 +171,7 @@ BOOST_AUTO_TEST_CASE(trace_as_text_and_json) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_calls) {
-    const Folder folder("present");
+    const Folder folder;
     const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
         const auto ended = call(words);
         BOOST_TEST(ended.status == 2, ended.err);

@@ -10,10 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,65 +20,16 @@
 #include <chalkgrad/autograd/file.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
 
-using namespace chalkgrad;
-namespace fs = std::filesystem;
+#include "call.hpp"
 
-extern char** environ;
+using namespace chalkgrad;
+using namespace chalkgrad::testing;
+namespace fs = std::filesystem;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Folder {
-    fs::path path = fs::temp_directory_path() / fmt::format("chalkgrad-program-{}", ::getpid());
-    Folder() {
-        fs::remove_all(path);
-        fs::create_directories(path);
-    }
-    ~Folder() { fs::remove_all(path); }
-    std::string operator/(const char* name) const { return (path / name).string(); }
-    long entries() const { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); }
-};
-
-struct Ended {
-    int status;  ///< the exit status, or minus the signal
-    std::string out, err;
-};
-
-pid_t start(const Words& words, const std::string& out, const std::string& err) {
-    std::vector<std::string> owned{CHALKGRAD_PROGRAM};
-    owned.insert(owned.end(), words.begin(), words.end());
-    std::vector<char*> arguments;
-    for (std::string& word : owned) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    pid_t child = -1;
-    BOOST_REQUIRE(posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ) == 0);
-    posix_spawn_file_actions_destroy(&actions);
-    return child;
-}
-
-int wait_for(pid_t child) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-Ended call(const Words& words) {
-    const fs::path base = fs::temp_directory_path() / fmt::format("chalkgrad-call-{}", ::getpid());
-    const std::string out = base.string() + ".out", err = base.string() + ".err";
-    const int status = wait_for(start(words, out, err));
-    Ended ended{status, read_file(out), read_file(err)};
-    fs::remove(out);
-    fs::remove(err);
-    return ended;
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+/// Files and folders that lie in it, not below.
+long entries(const Folder& folder) { return std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()); }
 
 /// Status 2, nothing on standard output, one line on standard error that holds `part`.
 void check_refused(const Words& words, const std::string& part) {
@@ -182,7 +131,7 @@ BOOST_AUTO_TEST_CASE(files_of_a_run_are_named_and_there) {
     BOOST_TEST(files.size() >= 2);
     for (const auto& file : files) BOOST_TEST(fs::is_regular_file(file.get<std::string>()), file);
     BOOST_TEST(read_file(folder / "notes.txt") == "mine");
-    BOOST_TEST(folder.entries() == long(files.size()) + 2);
+    BOOST_TEST(entries(folder) == long(files.size()) + 2);
 }
 
 BOOST_AUTO_TEST_CASE(rng_writes_its_file) {
@@ -200,7 +149,7 @@ BOOST_AUTO_TEST_CASE(rng_writes_its_file) {
     check_refused({"rng", "--seed", "5", "random", "--out", folder / "none/x.npy"}, "none/x.npy");
     check_refused({"rng", "--seed", "5", "random", "--out", folder.path.string()}, "is a folder");
     check_refused({"rng", "--seed", "5", "random"}, "--out");
-    BOOST_TEST(folder.entries() == 3);
+    BOOST_TEST(entries(folder) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_leaves_a_whole_file_or_none) {
@@ -216,7 +165,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_leaves_a_whole_file_or_none) {
         // While the temporary grows: the program finishes the file first.
         pid_t child = start(words, "/dev/null", "/dev/null");
         const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (folder.entries() == 0 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+        while (entries(folder) == 0 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
         kill(child, SIGINT);
         const int status = wait_for(child);
         BOOST_TEST((status == 0 || status == -SIGINT));
@@ -243,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_cannot_draw_or_write_leaves_nothing) {
         check_refused(run, "install Debian's gnuplot-nox");
         setenv("PATH", path, 1);
     }
-    BOOST_TEST(folder.entries() == 0);
+    BOOST_TEST(entries(folder) == 0);
 
     struct rlimit before {};
     getrlimit(RLIMIT_FSIZE, &before);
@@ -253,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_cannot_draw_or_write_leaves_nothing) {
     setrlimit(RLIMIT_FSIZE, &small); // a png is larger: what a full disk looks like
     check_refused(run, "free some space");
     setrlimit(RLIMIT_FSIZE, &before);
-    BOOST_TEST(folder.entries() == 0);
+    BOOST_TEST(entries(folder) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupted_run_leaves_all_its_files_or_none) {

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(the_courses_functions_refuse_what_its_listings_refuse) {
 
 BOOST_AUTO_TEST_CASE(so_does_eval_strict) {
     for (const json& refusal : refusals_file().at("cases")) BOOST_TEST_CONTEXT(refusal.dump()) {
-            const Folder folder("refusals");
+            const Folder folder;
             const Ended ended = call(words_for(refusal["op"], refusal["args"], folder));
             BOOST_TEST(ended.status == 2);
             BOOST_TEST(std::count(ended.err.begin(), ended.err.end(), '\n') == 1, ended.err);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(so_does_eval_strict) {
 BOOST_AUTO_TEST_CASE(the_same_calls_with_good_numbers_pass) {
     for (const char* const op : {"rms_norm", "swiglu_act", "gpt_oss_swiglu"}) {
         BOOST_CHECK_NO_THROW(call_course(op, json::object()));
-        const Folder folder("refusals");
+        const Folder folder;
         const Ended ended = call(words_for(op, json::object(), folder));
         BOOST_TEST(ended.status == 0, ended.err);
     }

@@ -13,23 +13,18 @@
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/experiments/render.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 
 namespace {
 
 const char* const graph = "digraph { a [label=\"γ ⊙ x\"]; a -> b [label=\"(3, 5)\"] }";
 
-std::string refusal(const std::string& dot, const char* format = "svg") {
-    try {
-        render_dot(dot, format);
-    } catch (const Error& error) {
-        return error.what();
-    }
-    BOOST_ERROR("no Error for " + dot);
-    return "";
+std::string refusal_of(const std::string& dot, const char* format = "svg") {
+    return refusal([&] { render_dot(dot, format); });
 }
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -69,26 +64,26 @@ BOOST_AUTO_TEST_CASE(hostile_labels_come_back_unchanged) {  // G36
 }
 
 BOOST_AUTO_TEST_CASE(what_graphviz_says_becomes_the_error) {
-    BOOST_TEST(contains(refusal("digraph { a -> b [; }"), "syntax error in line 1 near ';'"));
-    BOOST_TEST(contains(refusal("graph { a -> b }"), "syntax error"));
-    BOOST_TEST(contains(refusal("digraph { a [shape=nosuchshape] }"), "unknown shape nosuchshape"));
-    BOOST_TEST(contains(refusal("digraph { a [shape=record label=\"{a|b\"] }"), "bad label format"));
-    BOOST_TEST(contains(refusal("digraph { a [fixedsize=true width=0.1 label=\"too long\"] }"), "too small for label"));
-    BOOST_TEST(contains(refusal(""), "no graph"));
-    BOOST_TEST(contains(refusal(std::string("digraph { a\0 }", 14)), "NUL"));
-    BOOST_TEST(contains(refusal(graph, "gif"), "unknown format 'gif'; use one of svg, pdf, png, plain, json, dot"));
+    BOOST_TEST(contains(refusal_of("digraph { a -> b [; }"), "syntax error in line 1 near ';'"));
+    BOOST_TEST(contains(refusal_of("graph { a -> b }"), "syntax error"));
+    BOOST_TEST(contains(refusal_of("digraph { a [shape=nosuchshape] }"), "unknown shape nosuchshape"));
+    BOOST_TEST(contains(refusal_of("digraph { a [shape=record label=\"{a|b\"] }"), "bad label format"));
+    BOOST_TEST(contains(refusal_of("digraph { a [fixedsize=true width=0.1 label=\"too long\"] }"), "too small for label"));
+    BOOST_TEST(contains(refusal_of(""), "no graph"));
+    BOOST_TEST(contains(refusal_of(std::string("digraph { a\0 }", 14)), "NUL"));
+    BOOST_TEST(contains(refusal_of(graph, "gif"), "unknown format 'gif'; use one of svg, pdf, png, plain, json, dot"));
     BOOST_TEST(
-        contains(refusal("digraph { a [label=\"" + std::string(20'000, 'x') + "\"] }", "png"), "use svg or pdf"));
+        contains(refusal_of("digraph { a [label=\"" + std::string(20'000, 'x') + "\"] }", "png"), "use svg or pdf"));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_of_one_text_reaches_the_next) {
     // Graphviz's scanner keeps what follows a graph, and what follows an error.
     const std::string right = render_dot(graph, "svg");
-    BOOST_TEST(contains(refusal("digraph { a } digraph { left -> over }"), "more than one graph"));
+    BOOST_TEST(contains(refusal_of("digraph { a } digraph { left -> over }"), "more than one graph"));
     BOOST_TEST((render_dot(graph, "svg") == right));
-    refusal("digraph { a -> } digraph { left -> over }");
+    refusal_of("digraph { a -> } digraph { left -> over }");
     BOOST_TEST((render_dot(graph, "svg") == right));
-    refusal("digraph { a } left over");
+    refusal_of("digraph { a } left over");
     BOOST_TEST((render_dot(graph, "svg") == right));
     BOOST_TEST((render_dot(std::string(graph).append("\n// a comment\n"), "svg") == right));
 }

@@ -18,40 +18,23 @@
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/report.hpp>
 
+#include "../support.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 namespace fs = std::filesystem;
 
 namespace {
 
 constexpr double NaN = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
 
-struct Folder {
-    fs::path path = fs::temp_directory_path() / fmt::format("chalkgrad-report-{}", ::getpid());
-    Folder() {
-        fs::remove_all(path);
-        fs::create_directories(path);
-    }
-    ~Folder() { fs::remove_all(path); }
-    std::map<std::string, std::string> content() const {
-        std::map<std::string, std::string> files;
-        for (const auto& entry : fs::recursive_directory_iterator(path))
-            if (entry.is_regular_file()) files[fs::relative(entry.path(), path).string()] = read_file(entry.path());
-        return files;
-    }
-};
-
-template <class F>
-std::string refusal(F call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    BOOST_ERROR("no Error was thrown");
-    return "";
+/// The files in it by their path from there.
+std::map<std::string, std::string> content(const Folder& folder) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path))
+        if (entry.is_regular_file()) files[fs::relative(entry.path(), folder.path).string()] = read_file(entry.path());
+    return files;
 }
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 bool passes(double value, double expected, Tolerance tolerance) {
     Report report("r");
@@ -150,8 +133,8 @@ BOOST_AUTO_TEST_CASE(one_experiment_of_a_users_own) {
     const Finished found = run_experiment(catalogue()[1], folder.path / "report");
     BOOST_TEST((std::ostringstream() << found.report).str() ==
                "FAIL  three: 3, expected 27 within 0.001 of it (course §6)\n");
-    BOOST_TEST(folder.content().count("report/index.html") == 1);
-    BOOST_TEST(folder.content().count("report/cubes.json") == 1);
+    BOOST_TEST(content(folder).count("report/index.html") == 1);
+    BOOST_TEST(content(folder).count("report/cubes.json") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(files_appear_repeat_to_the_byte_and_leave_others_alone) {
@@ -163,7 +146,7 @@ BOOST_AUTO_TEST_CASE(files_appear_repeat_to_the_byte_and_leave_others_alone) {
     write_file(out.path / "squares.csv", "of an earlier run");
     write_file(out.path / "notes.csv", "mine too");
     const auto finished = run_experiments({&all[0], &all[1]}, {}, out);
-    const auto content = folder.content();
+    const auto before = content(folder);
 
     for (const char* const file :
          {"squares.json",       "squares.csv",       "squares-values.csv", "squares-values.json", "squares-curve.csv",
@@ -171,18 +154,18 @@ BOOST_AUTO_TEST_CASE(files_appear_repeat_to_the_byte_and_leave_others_alone) {
           "squares-map.json",   "squares-map.svg",   "squares-map.pdf",    "squares-map.png",     "squares-block.dot",
           "squares-block.svg",  "squares-block.pdf", "squares-block.png",  "cubes.json",          "cubes.csv",
           "index.html"})
-        BOOST_TEST(content.count(fmt::format("new/report/{}", file)) == 1, file);
-    BOOST_TEST(content.size() == 21 + 2);
-    BOOST_TEST(content.at("mine.txt") == "mine");
-    BOOST_TEST(content.at("new/report/notes.csv") == "mine too");
-    BOOST_TEST(content.at("new/report/squares-values.csv") == "x,x²\n1,1\n2,4\n");
-    BOOST_TEST(contains(content.at("new/report/squares.csv"),
+        BOOST_TEST(before.count(fmt::format("new/report/{}", file)) == 1, file);
+    BOOST_TEST(before.size() == 21 + 2);
+    BOOST_TEST(before.at("mine.txt") == "mine");
+    BOOST_TEST(before.at("new/report/notes.csv") == "mine too");
+    BOOST_TEST(before.at("new/report/squares-values.csv") == "x,x²\n1,1\n2,4\n");
+    BOOST_TEST(contains(before.at("new/report/squares.csv"),
                         "two & two,4,4,1.0000000000000001e-09,relative,course §1,pass\n"));
     BOOST_TEST(finished[0].files.size() == 18);
     BOOST_TEST((finished[0].files[0] == out.path / "squares.csv"));
 
     run_experiments({&all[0], &all[1]}, {}, out);
-    BOOST_TEST((folder.content() == content));
+    BOOST_TEST((content(folder) == before));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_fails_leaves_nothing) {
@@ -203,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_fails_leaves_nothing) {
     BOOST_TEST(
         contains(refusal([&] { run_experiments({&broken}, {}, {folder.path / "file"}); }), "is a file, not a folder"));
     BOOST_TEST(!ran);  // refused before the work
-    BOOST_TEST(folder.content().size() == 1);
+    BOOST_TEST(content(folder).size() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(names_of_findings_are_file_names_used_once) {

@@ -19,6 +19,13 @@ inline Array<double> matrix(std::size_t rows, std::size_t columns, std::initiali
     return array({rows, columns}, numbers);
 }
 
+/// 0, 1, 2, … in row-major order.
+inline Array<double> counting(const std::vector<std::size_t>& shape) {
+    Array<double> x = Array<double>::from_shape(shape);
+    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<double>(i);
+    return x;
+}
+
 /// The same shape and, within the bounds of check_near, the same numbers.
 template <class T = double, class U = double>
 void check_array(const Array<T>& got, const Array<U>& expected, double relative = 0, double absolute = 0) {

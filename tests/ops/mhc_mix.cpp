@@ -1,26 +1,11 @@
 // Mixing of streams: the course's example, what a doubly stochastic matrix keeps, and both parts of a gradient through A(X).
-#include "unary.hpp"
+#include "arrays.hpp"
 
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/ops/mhc_mix.hpp>
 
 using namespace chalkgrad;
 using namespace chalkgrad::testing;
-
-namespace {
-
-Array<double> matrix(std::size_t rows, std::size_t columns, std::initializer_list<double> numbers) {
-    Array<double> x = Array<double>::from_shape({rows, columns});
-    std::copy(numbers.begin(), numbers.end(), x.data());
-    return x;
-}
-
-void check_array(const Array<double>& got, const Array<double>& expected, double relative, double absolute = 0) {
-    BOOST_TEST_REQUIRE(got.size() == expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST_CONTEXT("element " << i) check_near(got.data()[i], expected.data()[i], relative, absolute);
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(mhc_mix)
 

@@ -10,12 +10,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-Array<double> counting(const std::vector<std::size_t>& shape) {
-    Array<double> x = Array<double>::from_shape(shape);
-    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<double>(i);
-    return x;
-}
-
 /// The sum over axes, marked one by one, by multi-indices.
 Array<double> sum_by_index(const Array<double>& x, const std::vector<bool>& reduced) {
     std::vector<std::size_t> kept(x.dimension());

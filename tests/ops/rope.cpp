@@ -1,5 +1,5 @@
 // Rotary embedding: what it keeps, the two pairings, positions far out, partial rotation, refusals.
-#include "unary.hpp"
+#include "arrays.hpp"
 
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/ops/rope.hpp>
@@ -8,12 +8,6 @@ using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
 namespace {
-
-Array<double> matrix(std::size_t rows, std::size_t columns, std::initializer_list<double> numbers) {
-    Array<double> x = Array<double>::from_shape({rows, columns});
-    std::copy(numbers.begin(), numbers.end(), x.data());
-    return x;
-}
 
 Array<double> turned(const Array<double>& x, const RopeOptions& options) {
     Tape tape;

@@ -8,12 +8,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-Array<double> counting(const std::vector<std::size_t>& shape) {
-    Array<double> x = Array<double>::from_shape(shape);
-    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<double>(i);
-    return x;
-}
-
 /// The places of start:stop:step among n, one at a time: Python's rule, after its reference manual.
 std::vector<double> places(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop, std::ptrdiff_t step, std::ptrdiff_t n) {
     const auto clipped = [&](std::ptrdiff_t i, std::ptrdiff_t low, std::ptrdiff_t high) { return std::min(std::max(i < 0 ? i + n : i, low), high); };

@@ -8,16 +8,6 @@
 using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
-namespace {
-
-Array<double> counting(const std::vector<std::size_t>& shape) {
-    Array<double> x = Array<double>::from_shape(shape);
-    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<double>(i);
-    return x;
-}
-
-} // namespace
-
 BOOST_AUTO_TEST_SUITE(structure)
 
 BOOST_AUTO_TEST_CASE(reshape_keeps_the_order) {
