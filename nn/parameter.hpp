@@ -1,17 +1,16 @@
 // Parameters live outside every tape; a Binding puts each of them on one tape, once. What a module is.
 //
 // A module is a struct of options, parameters and other modules. It is built from a struct of options, and has
-//     template <class T> Var<T> operator()(Binding<T>& on, const Var<T>& x) const;   // records its lines on the tape
-//     of `on` void visit(const Visitor& visitor) const;                                      // names its parameters,
-//     in order
+//     template <class T> Var<T> operator()(Binding<T>& on, const Var<T>& x) const;  // records its lines on on's tape
+//     void visit(const Visitor& visitor) const;                                     // names its parameters, in order
 // To use one:
 //     Ffn ffn({.d = 64, .width = 172});            // shapes only: no numbers yet
 //     Generator rng(0);
 //     initialize(ffn, rng);                        // draws them
 //     Tape tape;
 //     Binding<double> on(tape);
-//     const auto y = ffn(on, tape.constant(x));    // a fresh Binding for each tape; no initialize() for a tape of
-//     shapes only y.backward(gy);                              // then on(ffn.down.weight).grad()
+//     const auto y = ffn(on, tape.constant(x));    // a fresh Binding for each tape; shapes only: no initialize()
+//     y.backward(gy);                              // then on(ffn.down.weight).grad()
 // A Parameter is a handle: a copy is the same parameter, which is how weights are tied.
 #pragma once
 

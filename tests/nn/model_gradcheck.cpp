@@ -1,5 +1,5 @@
 // Every kind of described model at reduced size: the full Jacobian of all its parameters against long double and dual
-// numbers. slow
+// numbers.
 #include <boost/test/unit_test.hpp>
 
 #include <chalkgrad/autograd/gradcheck.hpp>
