@@ -123,13 +123,15 @@ void fill_differences_in(Subject& s) {
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         const std::size_t line = s.inputs[x].line();
         const double shortest = s.shortest(x);
-        // Inside the forward, numbers of the size of x / length are rounded: slopes below that are not seen, even where
-        // y is 0.
+        // Inside the forward, numbers of the size of x / length are rounded, and weigh what is as large as y: slopes below
+        // that are not seen.
         const double unseen = 4 * static_cast<double>(std::numeric_limits<U>::epsilon()) *
                               std::max(1.0, Subject::size_of(s.inputs[x]) / shortest) / shortest;
-        for (std::size_t y = 0; y < s.outputs.size(); ++y)
+        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+            const double size = Subject::size_of(s.outputs[y]);
             s.block(y, x).rounding =
-                4 * std::numeric_limits<double>::epsilon() * Subject::size_of(s.outputs[y]) / shortest + unseen;
+                4 * std::numeric_limits<double>::epsilon() * size / shortest + unseen * std::max(1.0, size);
+        }
         const auto along = [&](const std::vector<std::size_t>& columns) {
             std::vector<Move> direction;
             for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});

@@ -113,6 +113,14 @@ bool Differences<U>::two_points(U h, Slopes& best) {
     return true;
 }
 
+// Truncation and rounding. A stencil that is wider than the shortest length may step over what the function does there: what
+// truncation it sees is then taken for a bend over that length, of which it saw a quarter.
+template <class U>
+U Differences<U>::error_of(U truncation, U noise, U h) const {
+    const U shortest = static_cast<U>(lengths_.back());
+    return (h > shortest && truncation > noise ? 4 * truncation * h / shortest : truncation) + noise;
+}
+
 // Returns false where the stencil crosses a kink.
 template <class U>
 bool Differences<U>::central(U h, Slopes& best) {
@@ -136,7 +144,7 @@ bool Differences<U>::central(U h, Slopes& best) {
         }
         Estimate<U> estimate = central_estimate(up, down, step);
         const U noise = 8 * epsilon<U> * largest / h;
-        estimate.error += noise;
+        estimate.error = error_of(estimate.error, noise, h);
         keep_better(best, i, estimate);
         // Right slope minus left slope: of a smooth function it grows with the step, at a kink it stays.
         const auto jump = [&](int k) { return std::abs((up[k] - here_.y[i]) - (here_.y[i] - down[k])) / step[k]; };
@@ -159,7 +167,8 @@ bool Differences<U>::one_sided(U signed_h, bool leaves_kink, Slopes& best) {
         const U fourth = (-25 * f0 + 48 * f1 - 36 * f2 + 16 * f3 - 3 * f4) / (12 * h);
         const U third = (-11 * f0 + 18 * f1 - 9 * f2 + 2 * f3) / (6 * h);
         const U largest = std::max({std::abs(f0), std::abs(f1), std::abs(f2), std::abs(f3), std::abs(f4)});
-        keep_better<U>(best, i, {fourth, std::abs(fourth - third) + 16 * epsilon<U> * largest / std::abs(h)});
+        const U noise = 16 * epsilon<U> * largest / std::abs(h);
+        keep_better<U>(best, i, {fourth, error_of(std::abs(fourth - third), noise, std::abs(h))});
     }
     return true;
 }

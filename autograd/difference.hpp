@@ -66,6 +66,7 @@ private:
     void at(U t, Values& values);
     void go_to(const std::vector<std::uint32_t>& lines);
     bool two_points(U h, Slopes& best);
+    U error_of(U truncation, U noise, U h) const;
     bool central(U h, Slopes& best);
     bool one_sided(U signed_h, bool leaves_kink, Slopes& best);
     bool settled(const Slopes& slopes, double relative) const;
