@@ -114,9 +114,11 @@ private:
     std::size_t read_out(std::size_t line) const {
         for (;;) {
             line = origin(line);
-            const auto x = main_operand(graph_, line);
-            if (!x || node(line).on_stream || norm_at_[line] != none) return line;
             const Graph::Operands operands = graph_.operands(line);
+            auto x = main_operand(graph_, line);
+            if (!x || node(line).on_stream || norm_at_[line] != none) return line;
+            // Coefficients may be computed from the streams too.
+            if (node(line).role == Role::linear && operands.size() == 2 && !node(operands[1].from).given) x = operands[1].from;
             const bool first = operands[0].from == *x;
             const bool reads_out = (node(line).role == Role::linear && (!first || operands.size() == 1)) ||
                                    (node(line).role == Role::none && node(*x).shape.last() == node(line).shape.last()) ||

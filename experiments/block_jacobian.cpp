@@ -1,8 +1,11 @@
 // Block Jacobians from parts. With h the stream, F a sublayer, N a norm, each J at its own point:
 //   pre I + J_F J_N    post J_N (I + J_F)    peri I + J_N2 J_F J_N1    output-only I + J_N J_F    DeepNorm J_N (α I + J_F)
 //   parallel I + J_A J_N + J_F J_N    mHC J_mix + J_write J_F J_N J_read
+// mHC whose maps A, pre and post are computed from X: J_mix, J_write and J_read hold them fixed, and three terms say how they move:
+//   J_mix + A′X + J_write J_F J_N (J_read + pre′X) + post′F
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/jacobian.hpp>
+#include <chalkgrad/autograd/replay.hpp>
 #include <chalkgrad/experiments/block_jacobian.hpp>
 
 #include <algorithm>
@@ -34,7 +37,7 @@ Matrix product(const Matrix& a, const Matrix& b) {
             for (std::size_t j = 0; j < columns; ++j) c.data()[i * columns + j] += a.data()[i * inner + k] * b.data()[k * columns + j];
     return c;
 }
-Matrix sum(Matrix a, const Matrix& b) {
+Matrix added(Matrix a, const Matrix& b) {
     for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] += b.data()[i];
     return a;
 }
@@ -49,7 +52,7 @@ Term operator*(const Term& a, const Term& b) {
     const auto in_brackets = [](const Term& t) { return t.is_sum ? "(" + t.text + ")" : t.text; };
     return {in_brackets(a) + " " + in_brackets(b), product(a.value, b.value)};
 }
-Term operator+(const Term& a, const Term& b) { return {a.text + " + " + b.text, sum(a.value, b.value), true}; }
+Term operator+(const Term& a, const Term& b) { return {a.text + " + " + b.text, added(a.value, b.value), true}; }
 
 class Block {
 public:
@@ -78,7 +81,7 @@ public:
         const Norm* const after = norm_after(add.line);
         if (after != nullptr) end = after->line;
         const bool pair = k < graph_.residual_adds.size() && graph_.residual_adds[k].parallel && graph_.residual_adds[k].from == h;
-        if (add.mixed) return part(add.carrier, h, "mix") + written(add);
+        if (add.mixed) return mixed(add) + written(add);
         Term whole = carrier(add) + branch(add);
         if (pair) {
             whole = whole + branch(graph_.residual_adds[k]);
@@ -87,12 +90,12 @@ public:
         return after == nullptr ? whole : part(after->line, add.line, name_of(*after)) * whole;
     }
 
-private:
     Var<double> var(std::size_t line) const {
         const auto index = static_cast<detail::Index>(line);
         return Var<double>(tape_.state_ref(), index, (*tape_.state())[index].epoch);
     }
 
+private:
     const Norm* norm_after(std::size_t add) const {
         for (const Norm& norm : topology_.norms)
             if (norm.position == Norm::Position::after_add && !norm.final && norm.line > add && depends(graph_, norm.reads, add) && no_add_between(add, norm.reads)) return &norm;
@@ -123,32 +126,103 @@ private:
         return in == nullptr ? whole : whole * part(in->line, h, name_of(*in));
     }
 
-    /// mHC's branch: what is read out of the streams, normalised, sent through F, and written back to all of them.
+    // ---- mHC: streams X, mixed by A, read out with pre, written to with post
+
+    /// The streams as they go on, A X.
+    Term mixed(const ResidualAdd& add) const {
+        std::size_t mix = add.carrier;
+        for (auto handed = handed_on(graph_, mix); handed && !handed->mixed; handed = handed_on(graph_, mix)) mix = handed->from;
+        if (const auto a = maps_of(mix, add.from); !a.empty()) return with_maps(add.carrier, add.from, a, "mix", "A′X");
+        Term whole = part(add.carrier, add.from, "mix");
+        if (!is_linear(whole.value, add.from, add.carrier)) whole.text = "(A X)′"; // one op computes A from X and mixes with it
+        return whole;
+    }
+
+    /// The branch: what is read out of the streams, normalised, sent through F, and written back to all of them.
     Term written(const ResidualAdd& add) const {
+        const std::size_t h = add.from, line = add.branch;
         const Norm* in = nullptr;
         for (const Norm& norm : topology_.norms)
-            if (norm.line > add.from && norm.line < add.branch && norm.position == Norm::Position::input && depends(graph_, add.branch, norm.line)) in = &norm;
-        const std::size_t f = in == nullptr ? add.branch : result_of_branch(add.branch, in->line);
-        const bool maps_move = in != nullptr && beside(add.branch, f, add.from);
-        if (in == nullptr || f == add.branch || maps_move) return part(add.branch, add.from, "branch"); // its maps depend on the streams as well
-        return part(add.branch, f, "write") * part(f, in->line, name_of_branch(f, add.line)) * part(in->line, in->reads, name_of(*in)) * part(in->reads, add.from, "read");
+            if (norm.line > h && norm.line < line && norm.position == Norm::Position::input && depends(graph_, line, norm.line)) in = &norm;
+        if (in == nullptr) return part(line, h, "branch");
+        const std::size_t write = step_above(line, in->line), f = operand_above(write, in->line);
+        std::vector<std::size_t> post;
+        for (const GraphEdge& edge : graph_.operands(write))
+            if (edge.from != f && depends(graph_, edge.from, h)) post.push_back(edge.from);
+        if (f == line || beside(line, f, post, h)) return part(line, h, "branch"); // it sees the streams in other ways too
+
+        const Term through = part(line, f, "write") * part(f, in->line, name_of_branch(f, add.line)) * part(in->line, in->reads, name_of(*in));
+        const Term whole = through * with_maps(in->reads, h, maps_of(step_above(in->reads, h), h), "read", "pre′X");
+        return post.empty() ? whole : whole + through_maps(line, h, post, "post′F");
     }
-    /// The operand through which a written branch depends on `below`: F's result.
-    std::size_t result_of_branch(std::size_t line, std::size_t below) const {
-        for (;;) {
-            const Graph::Operands operands = graph_.operands(line);
-            const GraphEdge* through = nullptr;
-            for (const GraphEdge& edge : operands)
-                if (depends(graph_, edge.from, below)) through = &edge;
-            if (through == nullptr || operands.size() == 0) return line;
-            if (operands.size() > 1) return through->from;
-            line = through->from;
+
+    /// The operands of a line that meet the streams `h` there, are computed from them, and are not the streams themselves.
+    std::vector<std::size_t> maps_of(std::size_t line, std::size_t h) const {
+        std::vector<std::size_t> maps;
+        bool meets = false;
+        for (const GraphEdge& edge : graph_.operands(line)) {
+            std::size_t at = edge.from;
+            for (auto handed = handed_on(graph_, at); at != h && handed; handed = handed_on(graph_, at)) at = handed->from;
+            if (at == h)
+                meets = true;
+            else if (depends(graph_, edge.from, h))
+                maps.push_back(edge.from);
         }
+        return meets ? maps : std::vector<std::size_t>();
     }
-    /// Whether a line depends on `h` also past the line f.
-    bool beside(std::size_t line, std::size_t f, std::size_t h) const {
+    /// J(y ← x) with the maps as they are, and what their own change adds.
+    Term with_maps(std::size_t y, std::size_t x, const std::vector<std::size_t>& maps, const std::string& name, const std::string& change) const {
+        if (maps.empty()) return part(y, x, name);
+        return Term{"J_" + name, held(y, x, maps)} + through_maps(y, x, maps, change);
+    }
+    Term through_maps(std::size_t y, std::size_t x, const std::vector<std::size_t>& maps, const std::string& name) const {
+        Term all{name, zeros({var(y).size(), var(x).size()})};
+        for (const std::size_t map : maps) all.value = added(std::move(all.value), product(part(y, map, "").value, part(map, x, "").value));
+        return all;
+    }
+    /// J(y ← x) by dual numbers that do not pass through the lines in `fixed`.
+    Matrix held(std::size_t y, std::size_t x, const std::vector<std::size_t>& fixed) const {
+        Replay<Dual<double>> program({var(y)});
+        std::vector<std::uint32_t> lines = program.dependents(x);
+        std::erase_if(lines, [&](std::size_t line) { return line == x || std::find(fixed.begin(), fixed.end(), line) != fixed.end(); });
+        const std::size_t rows = program.size(y), columns = program.size(x);
+        Matrix j = zeros({rows, columns});
+        for (std::size_t k = 0; k < columns; ++k) {
+            program.values(x)[k].d = 1;
+            program.run(lines);
+            program.values(x)[k].d = 0;
+            for (std::size_t i = 0; i < rows; ++i) j.data()[i * columns + k] = program.values(y)[i].d;
+        }
+        return j;
+    }
+    /// Whether y = J x, up to rounding.
+    bool is_linear(const Matrix& j, std::size_t x, std::size_t y) const {
+        const Var<double> from = var(x), to = var(y);
+        double off = 0, largest = 0;
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            double sum = 0;
+            for (std::size_t k = 0; k < from.size(); ++k) sum += j.data()[i * from.size() + k] * from.data()[k];
+            off = std::max(off, std::abs(sum - to.data()[i]));
+            largest = std::max(largest, std::abs(to.data()[i]));
+        }
+        return off <= 1e-9 * largest;
+    }
+    /// Down from a line by ops of one operand, to the first of several.
+    std::size_t step_above(std::size_t line, std::size_t below) const {
+        while (graph_.operands(line).size() == 1 && line != below) line = graph_.operands(line)[0].from;
+        return line;
+    }
+    /// The operand through which a line depends on `below`, else the line.
+    std::size_t operand_above(std::size_t line, std::size_t below) const {
+        for (const GraphEdge& edge : graph_.operands(line))
+            if (depends(graph_, edge.from, below)) line = edge.from;
+        return line;
+    }
+    /// Whether a line depends on `h` also past the line f and the maps.
+    bool beside(std::size_t line, std::size_t f, const std::vector<std::size_t>& maps, std::size_t h) const {
         std::vector<char> closed(graph_.nodes.size(), 0);
         closed[f] = 1;
+        for (const std::size_t map : maps) closed[map] = 1;
         return depends(graph_, line, h, closed);
     }
 
@@ -200,9 +274,7 @@ BlockJacobian block_jacobian(const Tape& tape, const Graph& graph, const Topolog
         whole = block.part(y, at, last != topology.norms.end() && last->line == y ? "final_norm" : "last") * whole;
     }
 
-    const auto index = [&](std::size_t line) { return static_cast<detail::Index>(line); };
-    const auto var = [&](std::size_t line) { return Var<double>(tape.state_ref(), index(line), (*tape.state())[index(line)].epoch); };
-    const Matrix all = jacobian(var(y), var(x), By::columns);
+    const Matrix all = jacobian(block.var(y), block.var(x), By::columns);
     double largest = 0, off = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         largest = std::max(largest, std::abs(all.data()[i]));

@@ -6,10 +6,13 @@
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/experiments/block_jacobian.hpp>
+#include <chalkgrad/nn/catalog.hpp>
 #include <chalkgrad/nn/residual.hpp>
+#include <chalkgrad/ops/activations.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/mhc_mix.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
+#include <chalkgrad/ops/structure.hpp>
 
 using namespace chalkgrad;
 
@@ -49,6 +52,58 @@ BOOST_AUTO_TEST_CASE(streams_that_mix) {
     const Graph graph = graph_of(tape, {x.line()});
     const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology_of(graph), x.line(), y.line());
     BOOST_TEST(j.formula == "J = J_mix + J_write J_F J_N J_read");
+    BOOST_TEST(j.error < 1e-13);
+}
+
+BOOST_AUTO_TEST_CASE(maps_that_the_streams_determine) {
+    // Each map alone, then all of them: its term stands there exactly when it moves. Terms that were left out would show.
+    const std::map<std::string, std::string> formulas = {
+        {"A", "J = J_mix + A′X + J_write J_F J_N J_read"},
+        {"pre", "J = J_mix + J_write J_F J_N (J_read + pre′X)"},
+        {"post", "J = J_mix + J_write J_F J_N J_read + post′F"},
+        {"A, pre, post", "J = J_mix + A′X + J_write J_F J_N (J_read + pre′X) + post′F"}};
+    for (const auto& [moving, formula] : formulas) {
+        const Tape tape;
+        Generator rng(3);
+        const auto draw = [&](const Shape& shape, const char* name) { return tape.variable(rng.standard_normal(shape), name); };
+        const auto moves = [&](const char* map) { return moving.find(map) != std::string::npos; };
+        const Var<double> x = draw({2, 5}, "X"), row = reshape(x, {1, 10});
+        const auto map = [&](const char* its_name, std::ptrdiff_t rows, std::ptrdiff_t columns) {
+            const auto n = static_cast<std::size_t>(rows * columns);
+            if (!moves(its_name)) return draw({static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)}, its_name);
+            return reshape(sigmoid(matmul(row, draw({10, n}, its_name))), {rows, columns});
+        };
+        const Var<double> mixed = matmul(map("A", 2, 2), x), u = matmul(map("pre", 1, 2), x);
+        const Var<double> o = matmul(rms_norm(u, draw({5}, "gamma"), 1e-6), draw({5, 5}, "W"));
+        const Var<double> y = mixed + map("post", 2, 1) * o;
+        const Graph graph = graph_of(tape, {x.line()});
+        const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology_of(graph), x.line(), y.line());
+        BOOST_TEST(j.formula == formula);
+        BOOST_TEST(j.error < 1e-13, moving);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_mixture_that_is_one_op_with_its_matrix) {
+    const Tape tape;
+    Generator rng(4);
+    const auto draw = [&](const Shape& shape, const char* name) { return tape.variable(rng.standard_normal(shape), name); };
+    const Var<double> x = draw({3, 2, 5}, "X");
+    const Var<double> mixed = mhc_mix_xdep(x, draw({10, 4}, "W"), draw({2, 2}, "B"), draw({}, "alpha"));
+    const Var<double> u = matmul(draw({1, 2}, "pre"), x);
+    const Var<double> y = mixed + draw({2, 1}, "post") * matmul(rms_norm(u, draw({5}, "gamma"), 1e-6), draw({5, 5}, "W"));
+    const Graph graph = graph_of(tape, {x.line()});
+    const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology_of(graph), x.line(), y.line());
+    BOOST_TEST(j.formula == "J = (A X)′ + J_write J_F J_N J_read");
+    BOOST_TEST(j.error < 1e-13);
+}
+
+BOOST_AUTO_TEST_CASE(the_block_of_the_paper) {
+    const Tape tape;
+    const nn::Recorded block = nn::find_block("mhc_x_dependent").record(tape, 1);
+    const Graph graph = graph_of(tape, {block.inputs[0].line()}, {block.output.line()});
+    const BlockJacobian j = chalkgrad::block_jacobian(tape, graph, topology_of(graph), block.inputs[0].line(), block.output.line());
+    BOOST_TEST(j.formula == "J = (J_mix + A′X + J_write J_ffn J_norm2 (J_read + pre′X) + post′F) "
+                            "(J_mix + A′X + J_write J_attention J_norm1 (J_read + pre′X) + post′F)");
     BOOST_TEST(j.error < 1e-13);
 }
 
