@@ -24,6 +24,16 @@ json norm_facts(const nn::NormFacts& norm) {
     return {{"kind", norm.kind}, {"eps", norm.eps}, {"gain", norm.gain}, {"bias", norm.bias}, {"cast", norm.cast}};
 }
 
+/// The matrices of the FFN, or of each expert, that have a bias.
+std::vector<std::string_view> biased_matrices(const nn::ModelDescription& m) {
+    const bool experts = m.experts && m.experts->bias;
+    std::vector<std::string_view> matrices;
+    if ((m.ffn.up_bias || experts) && m.ffn.gated) matrices.push_back("gate");
+    if (m.ffn.up_bias || experts) matrices.push_back("up");
+    if (m.ffn.down_bias || experts) matrices.push_back("down");
+    return matrices;
+}
+
 json ffn_facts(const nn::ModelDescription& m) {
     const nn::FfnFacts& ffn = m.ffn;
     const std::string kind(ffn.kind);
@@ -33,9 +43,7 @@ json ffn_facts(const nn::ModelDescription& m) {
                   {"packing", m.experts ? m.experts->packing : ffn.packing},
                   {"limit", or_null(ffn.limit)},
                   {"width", ffn.width > 0 ? json(ffn.width) : json()},
-                  {"biases", json::array()}};
-    if (ffn.up_bias) facts["biases"].push_back("up");
-    if (ffn.down_bias) facts["biases"].push_back("down");
+                  {"biases", biased_matrices(m)}};
     if (m.experts) {
         const nn::ExpertFacts& e = *m.experts;
         facts["experts"] = {{"count", e.count},     {"per_token", e.chosen},

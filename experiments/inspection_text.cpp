@@ -80,7 +80,7 @@ std::string ffn_in_words(const nn::ModelDescription& m) {
                  : packing == "contiguous" ? ", gate and up stored as halves of one matrix"
                                            : ", gate and up interleaved in one matrix";
     }
-    if (ffn.up_bias || ffn.down_bias) words += ", with biases";
+    if (ffn.up_bias || ffn.down_bias || (m.experts && m.experts->bias)) words += ", with biases";
     return words;
 }
 

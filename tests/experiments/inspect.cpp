@@ -91,6 +91,23 @@ BOOST_AUTO_TEST_CASE(a_mixture_in_openai_s_own_schema) {
     BOOST_TEST(document["parameters"]["distinct"] == 20'914'757'184);
 }
 
+BOOST_AUTO_TEST_CASE(biases_of_the_ffn) {
+    const auto biases = [](json config, const json& fields) {
+        config.update(fields);
+        const Config file(config.dump());
+        return json::parse(call({"inspect", file.path, "--json"}).out)["ffn"]["biases"];
+    };
+    const auto config = [](const char* name) {
+        return std::find_if(models().begin(), models().end(), [&](const json& m) { return m["name"] == name; })->at("config");
+    };
+    const json three = {"gate", "up", "down"}, two = {"up", "down"};
+    BOOST_TEST(biases(config("llama-3.1-8b"), json::object()) == json::array());
+    BOOST_TEST(biases(config("llama-3.1-8b"), {{"mlp_bias", true}}) == three);
+    BOOST_TEST(biases(config("gpt-oss-20b"), json::object()) == three);  // of every expert
+    BOOST_TEST(biases(config("gpt2"), json::object()) == two);           // has no gate
+    BOOST_TEST(call({"inspect", Config::of("gpt-oss-20b").path}).out.find("in one matrix, with biases") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(every_model_as_a_table_and_in_words) {
     for (const json& model : models()) {
         const Config config(model["config"].dump());
