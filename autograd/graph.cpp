@@ -2,6 +2,7 @@
 #include <chalkgrad/autograd/graph.hpp>
 
 #include <algorithm>
+#include <map>
 
 #include <chalkgrad/autograd/numbers.hpp>
 
@@ -10,12 +11,32 @@ namespace {
 
 bool is_leaf(const GraphNode& node) { return node.op == "leaf"; }
 
+/// The outermost scope with the role of a norm around a line, or 0.
+std::size_t norm_scope(const Graph& graph, const GraphNode& node) {
+    std::size_t found = 0;
+    for (std::size_t scope = node.scope; scope != 0; scope = graph.scopes[scope].parent)
+        if (graph.scopes[scope].role == Role::norm) found = scope;
+    return found;
+}
 /// A norm, or a part of one that is made of several lines.
-bool in_norm(const Graph& graph, const GraphNode& node) {
-    if (node.role == Role::norm) return true;
-    std::size_t scope = node.scope;
-    while (scope != 0 && graph.scopes[scope].role != Role::norm) scope = graph.scopes[scope].parent;
-    return scope != 0;
+bool in_norm(const Graph& graph, const GraphNode& node) { return node.role == Role::norm || norm_scope(graph, node) != 0; }
+
+/// Where a stream ends whose last add this is: behind the norm that alone reads it, else here.
+std::size_t end_of_stream(const Graph& graph, std::size_t add) {
+    std::size_t end = add, scope = 0;
+    for (const GraphEdge& edge : graph.edges) {
+        if (edge.from != add) continue;
+        const GraphNode& reader = graph.nodes[edge.to];
+        const std::size_t its_scope = norm_scope(graph, reader);
+        const bool same_norm = end == add || end == edge.to || (scope != 0 && scope == its_scope);
+        if (!in_norm(graph, reader) || !same_norm) return add;
+        end = edge.to;
+        scope = its_scope;
+    }
+    if (scope != 0)
+        for (const GraphNode& node : graph.nodes)
+            if (!is_leaf(node) && norm_scope(graph, node) == scope) end = node.line;
+    return end;
 }
 
 /// Whether a linear op mixes streams, the second last axis of x, rather than features: its coefficients stand before x as in A X,
@@ -70,8 +91,8 @@ std::optional<ResidualAdd> residual_add(const Graph& graph, std::size_t line, co
     return {};
 }
 
-/// Marks the stream between the trunk's first residual add and its end.
-void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk, const std::vector<std::optional<ResidualAdd>>& known) {
+/// Marks the stream between the trunk's first residual add and its end, as number `stack`.
+void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk, const std::vector<std::optional<ResidualAdd>>& known, std::size_t stack) {
     // From the point where the first branch leaves, to the last add and on through what keeps the shape: Post-LN's norm.
     std::size_t begin = trunk.size(), last = 0;
     for (std::size_t k = 0; k < trunk.size(); ++k) {
@@ -80,6 +101,7 @@ void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk, const std:
         begin = std::min<std::size_t>(begin, static_cast<std::size_t>(from - trunk.begin()));
         last = k;
         graph.residual_adds.push_back(*known[trunk[k]]);
+        graph.residual_adds.back().stack = stack;
     }
     if (begin == trunk.size()) return;
     while (last + 1 < trunk.size() && graph.nodes[trunk[last + 1]].shape == graph.nodes[trunk[last]].shape &&
@@ -100,6 +122,7 @@ void find_stream(Graph& graph) {
     std::vector<std::optional<ResidualAdd>> known(graph.nodes.size());
     for (const GraphNode& node : graph.nodes) known[node.line] = residual_add(graph, node.line, known);
     std::vector<char> walked(graph.nodes.size(), 0);
+    std::size_t trunks = 0;
     const auto follow = [&](std::size_t end) {
         std::vector<std::size_t> trunk;
         for (std::optional<std::size_t> at = end; at && !walked[*at]; at = known[*at] ? known[*at]->carrier : main_operand(graph, *at)) {
@@ -107,15 +130,17 @@ void find_stream(Graph& graph) {
             trunk.push_back(*at);
         }
         std::reverse(trunk.begin(), trunk.end());
-        mark_stream(graph, trunk, known);
+        mark_stream(graph, trunk, known, trunks++);
     };
     for (std::size_t i = graph.nodes.size(); i-- > 0;)
         if (graph.nodes[i].kind == GraphNode::Kind::output) follow(i);
     // A stream that the outputs only see through a branch: the encoder beside a decoder. Its adds take the stream as it is.
     if (!graph.residual_adds.empty())
         for (std::size_t i = graph.nodes.size(); i-- > 0;)
-            if (known[i] && !walked[i] && known[i]->from == known[i]->carrier && graph.scopes[graph.nodes[i].scope].role == Role::none) follow(i);
+            if (known[i] && !walked[i] && known[i]->from == known[i]->carrier && graph.scopes[graph.nodes[i].scope].role == Role::none) follow(end_of_stream(graph, i));
     std::sort(graph.residual_adds.begin(), graph.residual_adds.end(), [](const ResidualAdd& a, const ResidualAdd& b) { return a.line < b.line; });
+    std::map<std::size_t, std::size_t> number; // of a trunk, in the order of their first adds
+    for (ResidualAdd& add : graph.residual_adds) add.stack = number.try_emplace(add.stack, number.size()).first->second;
 }
 
 } // namespace

@@ -41,6 +41,7 @@ struct ResidualAdd {
     bool scaled = false;   ///< the carrier is a multiple of the stream (DeepNorm's α h)
     bool mixed = false;    ///< the carrier is a mixture of several streams (mHC's A X)
     bool parallel = false; ///< the branch starts before an earlier add: it does not see that add's branch
+    std::size_t stack = 0; ///< which stream it belongs to, counted by first adds: an encoder and a decoder have one each
 };
 
 struct Graph {

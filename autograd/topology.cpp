@@ -21,14 +21,11 @@ public:
     }
 
     Topology read() {
-        std::map<std::string, std::size_t> counts;
-        for (const ResidualAdd& add : graph_.residual_adds) {
-            topology_.adds.push_back(placement(add));
-            ++counts[topology_.adds.back()];
-        }
-        topology_.placement = counts.empty() ? "none" : counts.size() == 1 ? counts.begin()->first : "mixed";
-        // Of two adds side by side only the second shows it; the block is parallel as a whole.
-        if (counts.size() == 2 && counts.contains("parallel") && partners_are_parallel()) topology_.placement = "parallel";
+        for (const ResidualAdd& add : graph_.residual_adds) topology_.adds.push_back(placement(add));
+        read_stacks();
+        const auto& stacks = topology_.stacks;
+        const bool agree = std::all_of(stacks.begin(), stacks.end(), [&](const auto& stack) { return stack.placement == stacks[0].placement; });
+        topology_.placement = stacks.empty() ? "none" : agree ? stacks[0].placement : "mixed";
         describe();
         contradict();
         return std::move(topology_);
@@ -166,16 +163,63 @@ private:
         return false;
     }
 
+    // ---- stacks
+
+    /// The adds of each stack, as indices.
+    std::vector<std::vector<std::size_t>> adds_by_stack() const {
+        std::vector<std::vector<std::size_t>> stacks;
+        for (std::size_t k = 0; k < graph_.residual_adds.size(); ++k) {
+            stacks.resize(std::max(stacks.size(), graph_.residual_adds[k].stack + 1));
+            stacks[graph_.residual_adds[k].stack].push_back(k);
+        }
+        return stacks;
+    }
+
+    void read_stacks() {
+        for (const std::vector<std::size_t>& adds : adds_by_stack()) {
+            std::vector<std::string> placements;
+            std::size_t scope = node(graph_.residual_adds[adds[0]].line).scope;
+            for (const std::size_t k : adds) {
+                placements.push_back(topology_.adds[k]);
+                while (!is_inside(node(graph_.residual_adds[k].line).scope, scope)) scope = graph_.scopes[scope].parent;
+            }
+            topology_.stacks.push_back({agreed(placements), graph_.scope_path(scope), graph_.residual_adds[adds.front()].line, graph_.residual_adds[adds.back()].line});
+        }
+    }
+
+    /// What the adds of a stack make together.
+    static std::string agreed(const std::vector<std::string>& adds) {
+        if (std::all_of(adds.begin(), adds.end(), [&](const std::string& add) { return add == adds[0]; })) return adds[0];
+        // Of two adds side by side only the second shows it; the block is parallel as a whole.
+        for (std::size_t k = 0; k < adds.size(); ++k)
+            if (adds[k] != "parallel" && (adds[k] != "pre" || k + 1 == adds.size() || adds[k + 1] != "parallel")) return "mixed";
+        return "parallel";
+    }
+
+    bool is_inside(std::size_t scope, std::size_t outer) const {
+        while (scope != outer && scope != 0) scope = graph_.scopes[scope].parent;
+        return scope == outer;
+    }
+
+    /// Post-LN has a norm behind every add; the last of a stack of others stands alone.
     void mark_final() {
-        const std::size_t adds = graph_.residual_adds.size();
-        if (adds == 0) return;
-        const std::size_t last = graph_.residual_adds.back().line;
-        // Post-LN has a norm behind every add; the last of a stack of others stands alone.
-        std::size_t others = 0;
-        for (const Norm& norm : topology_.norms) others += norm.position == Norm::Position::after_add && norm.line < last;
-        const bool begins = std::any_of(topology_.norms.begin(), topology_.norms.end(), [](const Norm& n) { return n.position == Norm::Position::input; });
-        for (Norm& norm : topology_.norms)
-            if (norm.position == Norm::Position::after_add && norm.line > last) norm.final = adds > 1 ? others == 0 : begins;
+        for (const std::vector<std::size_t>& adds : adds_by_stack()) {
+            const std::size_t last = graph_.residual_adds[adds.back()].line;
+            bool others = false, begins = false;
+            Norm* behind = nullptr;
+            for (Norm& norm : topology_.norms) {
+                const auto add = adds_.find(origin(norm.reads));
+                if (norm.position == Norm::Position::after_add && add->second->stack == adds_.at(last)->stack) {
+                    if (add->first == last) behind = &norm;
+                    else others = true;
+                }
+                for (const std::size_t k : adds) {
+                    const ResidualAdd& its = graph_.residual_adds[k];
+                    begins |= norm.position == Norm::Position::input && norm.line > its.from && norm.line < its.line && depends(graph_, its.branch, norm.line);
+                }
+            }
+            if (behind != nullptr) behind->final = adds.size() > 1 ? !others : begins;
+        }
     }
 
     // ---- placements
@@ -232,13 +276,6 @@ private:
         return !norms.input.empty() ? "pre" : !norms.output.empty() ? "output_only" : "no_norm";
     }
 
-    /// Whether every add that is not parallel is the first of a pair whose second is.
-    bool partners_are_parallel() const {
-        for (std::size_t k = 0; k < topology_.adds.size(); ++k)
-            if (topology_.adds[k] != "parallel" && (k + 1 == topology_.adds.size() || topology_.adds[k + 1] != "parallel" || topology_.adds[k] != "pre")) return false;
-        return true;
-    }
-
     // ---- words
 
     std::string called(const Norm& norm) const {
@@ -264,6 +301,12 @@ private:
             return;
         }
         say.push_back(fmt::format("{} residual add{}, each of the stream and a branch computed from it", adds, adds == 1 ? "" : "s"));
+        if (topology_.stacks.size() > 1) {
+            std::vector<std::string> each;
+            for (const Topology::Stack& stack : topology_.stacks)
+                each.push_back(fmt::format("{} {}(adds from line {} to {})", stack.placement, stack.scope.empty() ? "" : "in " + stack.scope + " ", stack.first, stack.last));
+            say.push_back(fmt::format("{} stacks, each with a stream of its own: {}", each.size(), fmt::join(each, ", ")));
+        }
         std::vector<const Norm*> on_line, input, output, qk, last;
         for (const Norm& norm : topology_.norms) {
             if (norm.final) last.push_back(&norm);
@@ -282,12 +325,14 @@ private:
             say.push_back("the stream enters the add as a multiple of itself");
         if (std::any_of(graph_.residual_adds.begin(), graph_.residual_adds.end(), [](const ResidualAdd& a) { return a.mixed; }))
             say.push_back("the stream enters the add through a mixture of several streams");
-        if (topology_.placement == "parallel") say.push_back("two branches read the same point of the stream");
+        if (std::any_of(topology_.stacks.begin(), topology_.stacks.end(), [](const Topology::Stack& s) { return s.placement == "parallel"; }))
+            say.push_back("two branches read the same point of the stream");
         if (!qk.empty()) say.push_back(fmt::format("queries and keys are normalised: {}", list(qk)));
         if (!last.empty()) say.push_back(fmt::format("behind the last add stands a final norm, which belongs to no block: {}", list(last)));
-        if (topology_.placement == "mixed") {
+        if (std::any_of(topology_.stacks.begin(), topology_.stacks.end(), [](const Topology::Stack& s) { return s.placement == "mixed"; })) {
             std::vector<std::string> each;
-            for (std::size_t k = 0; k < adds; ++k) each.push_back(fmt::format("line {} {}", graph_.residual_adds[k].line, topology_.adds[k]));
+            for (std::size_t k = 0; k < adds; ++k)
+                if (topology_.stacks[graph_.residual_adds[k].stack].placement == "mixed") each.push_back(fmt::format("line {} {}", graph_.residual_adds[k].line, topology_.adds[k]));
             say.push_back(fmt::format("the adds disagree: {}", fmt::join(each, ", ")));
         }
     }
@@ -315,12 +360,11 @@ private:
             const std::string said = spoken(graph_.scopes[scope].name);
             if (said.empty()) continue;
             for (std::size_t k = 0; k < topology_.adds.size(); ++k) {
-                std::size_t at = node(graph_.residual_adds[k].line).scope;
-                while (at != 0 && at != scope) at = graph_.scopes[at].parent;
-                const std::string& is = topology_.placement == "parallel" ? topology_.placement : topology_.adds[k];
-                if (at == 0 || is == said) continue;
-                topology_.contradictions.push_back(fmt::format("scope '{}' says {}, but the tape is {}: see line {}", graph_.scope_path(scope), said, is,
-                                                               graph_.residual_adds[k].line));
+                const ResidualAdd& add = graph_.residual_adds[k];
+                const std::string& whole = topology_.stacks[add.stack].placement;
+                const std::string& is = whole == "parallel" ? whole : topology_.adds[k];
+                if (!is_inside(node(add.line).scope, scope) || is == said) continue;
+                topology_.contradictions.push_back(fmt::format("scope '{}' says {}, but the tape is {}: see line {}", graph_.scope_path(scope), said, is, add.line));
                 break;
             }
         }

@@ -32,9 +32,16 @@ struct Norm {
 const char* name(Norm::Position position);
 
 struct Topology {
+    /// The blocks along one residual stream.
+    struct Stack {
+        std::string placement;
+        std::string scope;       ///< the innermost one around all its adds; may be empty
+        std::size_t first, last; ///< lines of its first and last add
+    };
     /// pre, post, peri, output_only, deepnorm, parallel, mhc; "no_norm" where there are residual adds without norms, "mixed"
     /// where the adds disagree, "none" without a residual add.
     std::string placement;
+    std::vector<Stack> stacks; ///< more than one where streams lie beside each other on the tape: an encoder's and a decoder's
     std::vector<std::string> evidence;       ///< sentences
     std::vector<std::string> contradictions; ///< scopes whose names say another placement
     std::vector<Norm> norms;                 ///< in tape order

@@ -53,7 +53,7 @@ nlohmann::json to_json(const Norm& norm) {
 
 nlohmann::json to_json(const Graph& graph, const Topology& topology) {
     const auto list = nlohmann::json::array();
-    nlohmann::json nodes = list, edges = list, norms = list, adds = list;
+    nlohmann::json nodes = list, edges = list, norms = list, adds = list, stacks = list;
     for (const GraphNode& node : graph.nodes) nodes.push_back(to_json(graph, node));
     for (const GraphEdge& edge : graph.edges)
         edges.push_back({{"from", id(edge.from)},
@@ -62,6 +62,11 @@ nlohmann::json to_json(const Graph& graph, const Topology& topology) {
                          {"kind", edge.residual ? "residual" : "data"}});
     for (const Norm& norm : topology.norms) norms.push_back(to_json(norm));
     for (const ResidualAdd& add : graph.residual_adds) adds.push_back(id(add.line));
+    for (const Topology::Stack& stack : topology.stacks)
+        stacks.push_back({{"placement", stack.placement},
+                          {"scope", stack.scope},
+                          {"first_add", id(stack.first)},
+                          {"last_add", id(stack.last)}});
     return {{"nodes", nodes},
             {"edges", edges},
             {"topology",
@@ -69,7 +74,8 @@ nlohmann::json to_json(const Graph& graph, const Topology& topology) {
               {"evidence", topology.evidence},
               {"contradictions", topology.contradictions},
               {"norms", norms},
-              {"residual_adds", adds}}}};
+              {"residual_adds", adds},
+              {"stacks", stacks}}}};
 }
 
 }  // namespace chalkgrad

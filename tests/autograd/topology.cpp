@@ -1,6 +1,7 @@
 // Placements read off tapes: by wiring, not by what scopes are called.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <functional>
 
 #include <chalkgrad/autograd/topology.hpp>
@@ -146,6 +147,35 @@ BOOST_AUTO_TEST_CASE(parallel_branches) {
         h = h + stack.attention(u) + stack.linear(u);
     }
     BOOST_TEST(stack.read().placement == "parallel");
+}
+
+BOOST_AUTO_TEST_CASE(stacks_beside_each_other) {
+    // Each stack is read by itself: its own last norm, its own placement.
+    const auto record = [](Bench& bench, bool decoder_is_post) {
+        const auto stack = [&](const char* its_name, const Var<double>& x, const Var<double>& memory, bool post) {
+            const Scope scope = bench.tape.scope(its_name);
+            Var<double> h = x;
+            for (int layer = 0; layer < 2; ++layer) {
+                const auto f = [&](const Var<double>& u) { return memory ? bench.linear(sdpa(u, memory, memory)) : bench.attention(u); };
+                h = post ? bench.norm(h + f(h)) : h + f(bench.norm(h));
+            }
+            return post ? h : bench.norm(h);
+        };
+        const Var<double> source = bench.leaf({4, d}, "source"), memory = stack("encoder", source, {}, false);
+        stack("decoder", bench.x, memory, decoder_is_post);
+        return topology_of(graph_of(bench.tape, {bench.x.line(), source.line()}));
+    };
+    Bench both, two;
+    const Topology alike = record(both, false), unlike = record(two, true);
+    BOOST_TEST(alike.placement == "pre");
+    BOOST_TEST(says(alike.evidence, "2 stacks, each with a stream of its own: pre in encoder (adds from line"));
+    BOOST_TEST(std::count_if(alike.norms.begin(), alike.norms.end(), [](const Norm& n) { return n.final; }) == 2);
+    BOOST_TEST(unlike.placement == "mixed");
+    BOOST_TEST_REQUIRE(unlike.stacks.size() == 2u);
+    BOOST_TEST(unlike.stacks[0].placement == "pre");
+    BOOST_TEST(unlike.stacks[1].placement == "post");
+    BOOST_TEST(unlike.stacks[1].scope == "decoder");
+    BOOST_TEST(!says(unlike.evidence, "the adds disagree"));
 }
 
 BOOST_AUTO_TEST_CASE(mixed_streams) {

@@ -145,6 +145,26 @@ BOOST_AUTO_TEST_CASE(the_tape_shows_the_placement_that_the_description_names) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(an_encoder_and_a_decoder_are_two_stacks) {
+    for (const char* name : {"t5-small", "t5-v1_1-small", "transformer-base-2017"}) BOOST_TEST_CONTEXT(name) {
+            const nn::ModelDescription m = described(name);
+            const nn::Model model(m);
+            const Tape tape(Tape::Mode::shapes_only);
+            nn::Binding<double> on(tape);
+            const Var<double> y = model(on, ids_of(m, 16));
+            const Topology topology = topology_of(graph_of(tape, {}, {y.line()}));
+            BOOST_TEST(topology.placement == m.placement);
+            BOOST_TEST_REQUIRE(topology.stacks.size() == 2u);
+            BOOST_TEST(topology.stacks[0].scope == "encoder");
+            BOOST_TEST(topology.stacks[1].scope == "decoder");
+            std::size_t finals = 0;
+            for (const Norm& norm : topology.norms) finals += norm.final;
+            BOOST_TEST(finals == (m.final_norm ? 2u : 0u));
+            const std::size_t adds = 2 * m.stacks[1].layers.size() + 3 * m.stacks[0].layers.size();
+            BOOST_TEST(topology.adds.size() == adds);
+        }
+}
+
 BOOST_AUTO_TEST_CASE(a_tied_table_is_one_line_with_both_gradients) {
     const nn::ModelDescription m = nn::reduced(described("gemma-2-2b"));
     const nn::Model model(m);
