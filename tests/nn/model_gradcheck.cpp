@@ -1,3 +1,4 @@
+// slow
 // Every kind of described model at reduced size: the full Jacobian of all its parameters against long double and dual
 // numbers.
 #include <boost/test/unit_test.hpp>
