@@ -74,18 +74,23 @@ std::vector<double> scales_of(Subject& s, std::size_t x) {
     return scales;
 }
 
-/// Whether a shared run, with these slopes by row, says what the backward says: then each slope belongs to the row's
-/// owner.
-bool believable(Subject& s, std::size_t x, const Group& group, const std::vector<double>& slopes,
-                const std::vector<double>& slack, const std::vector<double>& scale) {
-    bool agree = true;
+/// What the backward says that the columns of a group give when they move together.
+Expected expected_of(Subject& s, std::size_t x, const Group& group, const std::vector<double>& scales) {
+    Expected expected{std::vector<double>(s.rows), std::vector<double>(s.rows), 0.1 * s.options.tolerance};
+    const bool alone = group.columns.size() == 1;
     each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
-        const std::size_t j = group.owner[row];
-        const double analytic = j == nobody ? 0 : weight_of(j) * b.at(b.analytic, i)[j];
-        if (!(std::abs(slopes[row] - analytic) <= 0.1 * s.options.tolerance * scale[b.output] + slack[row]))
-            agree = false;
+        const std::size_t j = alone ? group.columns[0] : group.owner[row];
+        expected.slope[row] = j == nobody ? 0 : (alone ? 1 : weight_of(j)) * b.at(b.analytic, i)[j];
+        expected.size[row] = scales[b.output];
     });
-    return agree;
+    return expected;
+}
+
+/// Whether a shared run gives slopes as expected: then each belongs to the owner of its row.
+bool believable(const Expected& expected, const std::vector<double>& slopes, const std::vector<double>& slack) {
+    for (std::size_t row = 0; row < slopes.size(); ++row)
+        if (!(std::abs(slopes[row] - expected.slope[row]) <= expected.tolerance * expected.size[row] + slack[row])) return false;
+    return true;
 }
 
 // At a kink the value must lie between the slopes on both sides.
@@ -132,17 +137,26 @@ void fill_differences_in(Subject& s) {
             s.block(y, x).rounding =
                 4 * std::numeric_limits<double>::epsilon() * size / shortest + unseen * std::max(1.0, size);
         }
-        const auto along = [&](const std::vector<std::size_t>& columns) {
-            std::vector<Move> direction;
-            for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
-            return differences.along(direction, s.dependents[x], s.lengths[x]);
-        };
         const std::vector<double> scales = scales_of(s, x);
+        const auto along = [&](const Group& group, const Expected& expected) {
+            const bool alone = group.columns.size() == 1;
+            std::vector<Move> direction;
+            for (const std::size_t j : group.columns) direction.push_back({line, j, alone ? 1 : weight_of(j)});
+            const bool confirms = !s.options.quick && std::is_same_v<U, long double>;
+            return differences.along(direction, s.dependents[x], s.lengths[x], confirms ? &expected : nullptr);
+        };
+        const auto by_itself = [&](std::size_t j) {
+            const Group alone{{j}, {}};
+            put_single(s, x, j, along(alone, expected_of(s, x, alone, scales)));
+        };
         for (const Group& group : groups_of(s, x)) {
-            const Column column = along(group.columns);
             if (group.columns.size() == 1) {
-                put_single(s, x, group.columns[0], column);
-            } else if (!column.both_sides && believable(s, x, group, column.slope, column.error, scales)) {
+                by_itself(group.columns[0]);
+                continue;
+            }
+            const Expected expected = expected_of(s, x, group, scales);
+            const Column column = along(group, expected);
+            if (!column.both_sides && believable(expected, column.slope, column.error)) {
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
                     const std::size_t j = group.owner[row];
                     if (j == nobody) return;
@@ -150,7 +164,7 @@ void fill_differences_in(Subject& s) {
                     b.at(b.error, i)[j] = column.error[row];
                 });
             } else {
-                for (const std::size_t j : group.columns) put_single(s, x, j, along({j}));
+                for (const std::size_t j : group.columns) by_itself(j);
             }
         }
     }
@@ -216,7 +230,7 @@ void fill_dual(Subject& s) {
         const std::vector<double> scales = scales_of(s, x);
         for (const Group& group : groups_of(s, x)) {
             run(group.columns);
-            if (group.columns.size() == 1 || believable(s, x, group, slopes, exactly, scales)) {
+            if (group.columns.size() == 1 || believable(expected_of(s, x, group, scales), slopes, exactly)) {
                 const bool alone = group.columns.size() == 1;
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
                     const std::size_t j = alone ? group.columns[0] : group.owner[row];

@@ -120,6 +120,7 @@ void check_second_order(Subject& s) {
             best[i] = static_cast<double>(estimate.slope);
             error[i] = e;
         }
+        if (*std::max_element(error.begin(), error.end()) <= 0.01 * s.options.tolerance * size) break;
     }
     double worst = 0, scale = size;
     for (std::size_t i = 0; i < best.size(); ++i)

@@ -24,6 +24,14 @@ Estimate<U> central_estimate(const U* up, const U* down, const U* step) {
     return {sixth, std::abs(sixth - fourth)};
 }
 
+/// f′ from the values one and two steps up and down: order 4, [8 (f₁ − f₋₁) − (f₂ − f₋₂)] / 12h; its distance to order 2 is
+/// what order 2 is off.
+template <class U>
+Estimate<U> short_estimate(const U* up, const U* down, const U* step) {
+    const U near = (up[0] - down[0]) / (2 * step[0]), far = (up[1] - down[1]) / (2 * step[1]), fourth = (4 * near - far) / 3;
+    return {fourth, std::abs(fourth - near)};
+}
+
 /// Slopes of all output elements along one direction, with estimates of their absolute errors; NaN where no difference was
 /// finite.
 struct Slopes {
@@ -35,6 +43,13 @@ struct Slopes {
 struct Column : Slopes {
     std::optional<std::pair<Slopes, Slopes>> both_sides;
     bool declared = true; ///< the kink is one that an op names; else it was seen in the differences
+};
+
+/// What the backward says the slopes are, by output element, and the size of slopes that are judged with each. A short stencil
+/// that agrees settles a column; one that does not, or cannot tell, is followed by longer ones.
+struct Expected {
+    std::vector<double> slope, size;
+    double tolerance = 0; ///< as a fraction of the size
 };
 
 /// A part of a direction: how fast one element of a leaf moves.
@@ -56,7 +71,8 @@ public:
 
     /// The slopes of all outputs at the program's point. `lines` are the lines that depend on the direction's leaves, one list for
     /// each; steps are fractions of `lengths`. Leaves are left as they were; lines between are not run again before they matter.
-    Column along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines, std::vector<double> lengths);
+    Column along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines, std::vector<double> lengths,
+                 const Expected* expected = nullptr);
 
 private:
     struct Values {
@@ -65,6 +81,8 @@ private:
     };
     void at(U t, Values& values);
     void go_to(const std::vector<std::uint32_t>& lines);
+    void measure(Column& column);
+    bool as_expected(U h, const Expected& expected, Slopes& found);
     bool two_points(U h, Slopes& best);
     U error_of(U truncation, U noise, U h) const;
     bool central(U h, Slopes& best);

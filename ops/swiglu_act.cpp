@@ -211,6 +211,7 @@ struct SwigluAct {
     double natural_length(Ins<double>) const { return 1 / std::max(1.0, std::abs(options.alpha)); }
     template <class T>
     void sides(Ins<T> in, Sides& out) const {
+        if (!options.gate_limit && !options.up_limit) return;
         for (std::size_t i = 0; i < in[0].size(); ++i)
             swiglu_sides(in[0][i], in[1][i], options.gate_limit, options.up_limit, out);
     }

@@ -1,7 +1,9 @@
 // How long gradcheck takes, for compare_torch.py: the same programs with differences in double alone, and with all
 // oracles.
+#include <algorithm>
 #include <ctime>
 #include <functional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -58,7 +60,8 @@ double seconds(const std::function<Program(const Tape&)>& record, const Gradchec
 
 }  // namespace
 
-int main() {
+// Arguments: beginnings of the names of the programs wanted; all without any.
+int main(int argc, char** argv) {
     GradcheckOptions quick, all;
     quick.quick = true;
     quick.tolerance = 1e-6;  // still a thousand times tighter than torch's
@@ -67,6 +70,8 @@ int main() {
     const std::pair<const char*, Program (*)(const Tape&)> programs[] = {
         {"rms_norm 16x64", norm}, {"sinkhorn 4x4", sinkhorn}, {"pre block T=8 d=16", block}};
     for (const auto& [name, record] : programs) {
+        const std::string_view program = name;
+        if (argc > 1 && std::none_of(argv + 1, argv + argc, [&](const char* begin) { return program.starts_with(begin); })) continue;
         fmt::print("{}\"{}\": {{\"differences\": {:.6g}, \"all\": {:.6g}}}", separator, name, seconds(record, quick),
                    seconds(record, all));
         separator = ", ";
