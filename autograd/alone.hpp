@@ -27,6 +27,7 @@ public:
         saved_.resize(record.op->saved({shapes_.data(), shapes_.size()}));
     }
     std::vector<T>& input(std::size_t k) { return values_[k]; }
+    double natural_length() const { return record_.op->natural_length({ins_.data(), ins_.size()}); } // T is double
 
     /// The output, written over numbers that are all `before`.
     const std::vector<T>& forward(T before = T(0)) {
@@ -42,6 +43,26 @@ public:
         record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape},
                         saved_.data(), {outs.data(), outs.size()});
         return gradient;
+    }
+
+    /// The gradients of all operands of `wanted` in one call, one behind the other.
+    std::vector<T> vjp_all(const std::vector<std::size_t>& wanted, const std::vector<T>& gy) {
+        std::vector<std::vector<T>> gradients(values_.size());
+        std::vector<Out<T>> outs(values_.size());
+        for (const std::size_t k : wanted) {
+            gradients[k].resize(values_[k].size());
+            outs[k] = {gradients[k].data(), shapes_[k]};
+        }
+        record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape},
+                        saved_.data(), {outs.data(), outs.size()});
+        std::vector<T> all;
+        for (const std::size_t k : wanted) all.insert(all.end(), gradients[k].begin(), gradients[k].end());
+        return all;
+    }
+    /// Gives operand k the numbers of operand j, as a copy or as the same array: f(x, x).
+    void repeat(std::size_t j, std::size_t k, bool same_array) {
+        values_[k] = values_[j];
+        ins_[k].data = values_[same_array ? j : k].data();
     }
 
 private:

@@ -55,6 +55,51 @@ std::vector<double> along(const TapeState& tape, const Record& record, std::size
     return result;
 }
 
+/// ⟨w, J v⟩ − ⟨Jᵀw, v⟩ of one op along operand k, with its vjp run in T, and Σ|terms|.
+struct Gap {
+    double size = 0, terms = 0;
+};
+template <class T>
+Gap transpose_gap(Alone<T>& op, std::size_t k, const std::vector<double>& v, const std::vector<double>& w, const std::vector<double>& slope) {
+    const std::vector<T> gradient = op.vjp(k, std::vector<T>(w.begin(), w.end()));
+    T gap(0);
+    Gap result;
+    const auto add = [&](T term) {
+        gap += term;
+        result.terms += static_cast<double>(std::abs(term));
+    };
+    for (std::size_t n = 0; n < w.size(); ++n)
+        if (std::isfinite(slope[n])) add(static_cast<T>(w[n]) * static_cast<T>(slope[n]));
+    for (std::size_t n = 0; n < v.size(); ++n) add(-gradient[n] * static_cast<T>(v[n]));
+    result.size = static_cast<double>(std::abs(gap));
+    return result;
+}
+
+double largest(const std::vector<double>& numbers) {
+    double size = 0;
+    for (const double v : numbers)
+        if (std::isfinite(v)) size = std::max(size, std::abs(v));
+    return size;
+}
+
+/// How far apart both sides of the identity are, relative to their terms; 0 where rounding may have done it: small enough for that at
+/// these numbers, and all but gone in long double.
+double transpose_error(const TapeState& tape, const Record& record, Alone<double>& op, std::size_t k, const std::vector<double>& v,
+                       const std::vector<double>& w, double& tolerance) {
+    const std::vector<double> slope = along(tape, record, k, v, tolerance);
+    const Gap gap = transpose_gap(op, k, v, w, slope);
+    const double error = gap.terms > 0 ? gap.size / gap.terms : 0;
+    if (error <= tolerance || !record.op->runs_in(Dtype::f80)) return error;
+    double weight = 0, reach = 0;
+    for (const double number : w) weight += std::abs(number);
+    for (const double number : v) reach += std::abs(number);
+    const double loss = detail::rounding_loss(std::numeric_limits<double>::epsilon(), largest(op.forward()), largest(op.input(k)), op.natural_length());
+    if (gap.size > loss * weight * reach) return error;
+    Alone<long double> finer(tape, record);
+    finer.forward();
+    return transpose_gap(finer, k, v, w, slope).size < 0.01 * gap.size ? 0 : error;
+}
+
 } // namespace
 
 std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
@@ -68,28 +113,17 @@ std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
         if (record.op == nullptr || record.dtype != Dtype::f64 || record.op->conversion() != nullptr || !record.has(Record::needs_grad)) continue;
         Alone<double> op(tape, record);
         op.forward();
-        const std::vector<double> w = draw(rng, record.shape->size());
         const Index* in = tape.inputs(record);
         for (std::size_t k = 0; k < record.input_count; ++k) {
             if (in[k] == detail::absent || !tape[in[k]].has(Record::needs_grad)) continue;
-            const std::vector<double> v = draw(rng, op.input(k).size());
-            const std::vector<double> gradient = op.vjp(k, w);
-            double tolerance = 0;
-            const std::vector<double> slope = along(tape, record, k, v, tolerance);
-            double forward = 0, backward = 0, magnitude = 0;
-            for (std::size_t n = 0; n < w.size(); ++n) {
-                if (!std::isfinite(slope[n])) continue;
-                forward += w[n] * slope[n];
-                magnitude += std::abs(w[n] * slope[n]);
+            double tolerance = 0, error = 0;
+            for (int direction = 0; direction < 3 && !(error > tolerance); ++direction) { // in one a small error may cancel
+                const std::vector<double> w = draw(rng, record.shape->size()), v = draw(rng, op.input(k).size());
+                error = transpose_error(tape, record, op, k, v, w, tolerance);
             }
-            for (std::size_t n = 0; n < v.size(); ++n) {
-                backward += gradient[n] * v[n];
-                magnitude += std::abs(gradient[n] * v[n]);
-            }
-            const double error = magnitude > 0 ? std::abs(forward - backward) / magnitude : 0;
             if (error <= tolerance) continue;
             // The op's own Jacobian, right and wrong, for the hint; small ops only.
-            const std::size_t rows = w.size(), columns = v.size();
+            const std::size_t rows = record.shape->size(), columns = op.input(k).size();
             std::pair<Cause, double> likely{Cause::unknown, 0};
             if (rows * columns <= 10000) {
                 const Shape& shape = *tape[in[k]].shape;
@@ -109,7 +143,9 @@ std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
                 likely = likely_cause(jacobian);
             }
             std::string hint = describe(likely.first);
-            if (likely.first == Cause::factor) hint += fmt::format(" {:.6g}", likely.second);
+            if (likely.first == Cause::factor)
+                hint += std::abs(likely.second - 1) < 1e-4 ? fmt::format(" 1 {} {:.2g}", likely.second < 1 ? '-' : '+', std::abs(likely.second - 1))
+                                                           : fmt::format(" {:.6g}", likely.second);
             found.push_back({i, record.op->name(), tape.scope_path(record.scope), record.op->input_name(k), error, likely.first, hint});
         }
     }

@@ -23,6 +23,7 @@ enum class Cause {
     slopes,            ///< single elements: the slope itself
     along_x,           ///< a multiple of x is missing in every row: the statistic depends on x too
     along_centred_x,   ///< a multiple of x − mean(x), with or without a constant
+    statistic,         ///< a multiple of the right row and of x: another mean square, or another root of it
     mean_of_cotangent, ///< a constant is missing in every row
     rank_one,          ///< a product of two vectors is missing in every row: a sum over the row
     epsilon,           ///< wrong only where the numbers are small

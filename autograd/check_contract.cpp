@@ -34,31 +34,45 @@ void check_values(Subject& s, const char* when) {
     }
 }
 
-/// A backward is repeatable to the last bit, linear in the cotangent, and 0 for a cotangent of 0.
+/// A backward is repeatable to the last bit, linear in cotangents small and large, 0 for one of 0, and knows only its own forward.
 void check_sweeps(Subject& s) {
     Generator rng = s.stream(1);
+    Replay<double> elsewhere(s.outputs);
+    for (const Var<double>& x : s.inputs)
+        for (std::size_t j = 0; j < x.size(); ++j) elsewhere.values(x.line())[j] *= 1 + rng.uniform(0, 0x1p-10);
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Array<double> w = rng.standard_normal(s.outputs[y].shape());
         const auto gradients = [&](double factor) {
-            std::vector<double> all, scaled(w.size());
-            for (std::size_t i = 0; i < w.size(); ++i) scaled[i] = factor * w.data()[i];
-            s.program.backward(s.output_lines[y], scaled.data());
+            std::vector<double> all, cotangent(w.size());
+            for (std::size_t i = 0; i < w.size(); ++i) cotangent[i] = factor * w.data()[i];
+            s.program.backward(s.output_lines[y], cotangent.data());
             for (const Var<double>& x : s.inputs)
                 if (const double* g = s.program.gradient(x.line())) all.insert(all.end(), g, g + x.size());
             return all;
         };
-        const auto once = gradients(1), again = gradients(1), twice = gradients(2), none = gradients(0);
+        const auto once = gradients(1), again = gradients(1), none = gradients(0);
+        constexpr double factors[] = {2, -0x1p20, 0x1p-30};  // exact, so that only a limit or a threshold on cotangents shows
+        const std::vector<double> scaled[] = {gradients(factors[0]), gradients(factors[1]), gradients(factors[2])};
+        elsewhere.run();
+        const auto later = gradients(1);
         constexpr double subnormal = std::numeric_limits<double>::min();  // below it digits are lost
         double largest = 0;
         for (const double g : once)
             if (std::isfinite(g)) largest = std::max(largest, std::abs(g));
         for (std::size_t k = 0; k < once.size(); ++k) {
             if (!std::isfinite(once[k])) continue;
+            bool linear = true;
+            for (int f = 0; f < 3; ++f)
+                linear = linear && (!std::isfinite(scaled[f][k]) ||
+                                    std::abs(scaled[f][k] / factors[f] - once[k]) <=
+                                        1e-12 * largest + subnormal / std::abs(factors[f]));
             const char* broken = once[k] != again[k] ? "gives another gradient when it runs again"
-                                 : none[k] != 0      ? "gives a gradient for a cotangent of zero"
-                                 : std::abs(twice[k] - 2 * once[k]) > 1e-12 * largest + subnormal
-                                     ? "is not linear in the cotangent"
-                                     : nullptr;
+                                 : once[k] != later[k]
+                                     ? "gives another gradient after the program has run at another point: it keeps numbers of its "
+                                       "last forward outside the tape"
+                                 : none[k] != 0 ? "gives a gradient for a cotangent of zero"
+                                 : !linear      ? "is not linear in the cotangent"
+                                                : nullptr;
             if (broken == nullptr) continue;
             s.break_contract(fmt::format("the backward of {} {}", describe(s.outputs[y]), broken));
             break;
@@ -94,6 +108,51 @@ void check_assignment(Subject& s) {
                             "(the tape adds up)",
                             tape.label(line), record.op->input_name(k)));
         }
+    }
+}
+
+/// An operand's gradient does not depend on which others are wanted, nor on whether operands share one array.
+void check_operands(Subject& s) {
+    const TapeState& tape = *s.outputs.front().state();
+    for (const std::uint32_t line : s.lines) {
+        const Record& record = tape[line];
+        if (record.op->blocks_gradient() || record.op->conversion() != nullptr) continue;
+        const Index* in = tape.inputs(record);
+        std::vector<std::size_t> wanted;
+        for (std::size_t k = 0; k < record.input_count; ++k)
+            if (in[k] != absent && tape[in[k]].has(Record::needs_grad)) wanted.push_back(k);
+        if (wanted.size() < 2) continue;
+        Generator rng = s.stream(10, line);
+        const Array<double> w = rng.standard_normal(*record.shape);
+        const std::vector<double> gy(w.begin(), w.end());
+        Alone<double> op(tape, record);
+        op.forward();
+        std::vector<double> singly;
+        for (const std::size_t k : wanted) {
+            const std::vector<double> g = op.vjp(k, gy);
+            singly.insert(singly.end(), g.begin(), g.end());
+        }
+        const auto differ = [](const std::vector<double>& a, const std::vector<double>& b) {
+            double size = 0, gap = 0;
+            for (std::size_t i = 0; i < a.size(); ++i)
+                if (std::isfinite(a[i])) {
+                    size = std::max(size, std::abs(a[i]));
+                    gap = std::max(gap, std::isfinite(b[i]) ? std::abs(a[i] - b[i]) : HUGE_VAL);
+                }
+            return gap > 1e-12 * size;
+        };
+        if (differ(op.vjp_all(wanted, gy), singly))
+            s.break_contract(fmt::format("{} gives another gradient when not all its inputs want one", tape.label(line)));
+        const std::size_t j = wanted[0], k = wanted[1];
+        if (!(*tape[in[j]].shape == *tape[in[k]].shape)) continue;
+        Alone<double> copied(tape, record), shared(tape, record);
+        copied.repeat(j, k, false);
+        shared.repeat(j, k, true);
+        copied.forward();
+        shared.forward();
+        if (differ(copied.vjp_all(wanted, gy), shared.vjp_all(wanted, gy)))
+            s.break_contract(fmt::format("{} gives another gradient when its inputs '{}' and '{}' are one and the same",
+                                         tape.label(line), record.op->input_name(j), record.op->input_name(k)));
     }
 }
 
@@ -209,6 +268,7 @@ void check_contract(Subject& s) {
     check_sweeps(s);
     if (!s.contract_broken) check_values(s, "a backward");
     check_assignment(s);
+    check_operands(s);
     const std::vector<Array<double>> w = draw_cotangents(s);
     compare_scalar<long double>(s, w);
     // Beyond this, float has no digits left for what a softmax does with its logits.

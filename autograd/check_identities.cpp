@@ -71,11 +71,15 @@ void check_transpose(Subject& s) {
         double magnitude = 0, rounding = 0;
         for (std::size_t x = 0; x < s.inputs.size(); ++x) {
             const Block& b = s.block(y, x);
+            // The last digits of y; and slopes that are smaller than those of numbers of size 1 are lost in dual numbers.
+            const double digits = 4 * std::numeric_limits<double>::epsilon() / s.shortest(x), size = Subject::size_of(s.outputs[y]);
             for (std::size_t i = 0; i < b.rows; ++i)
                 for (std::size_t j = 0; j < b.columns; ++j) {
                     const double weight = std::abs(w.data()[i] * v[x].data()[j]);
-                    if (weight != 0) magnitude += weight * std::abs(b.at(b.dual, i)[j]);
-                    rounding += weight * b.rounding;
+                    const double dual = std::abs(b.at(b.dual, i)[j]), analytic = std::abs(b.at(b.analytic, i)[j]);
+                    if (weight != 0) magnitude += weight * dual;
+                    rounding += weight * digits * size;
+                    if (std::max(dual, analytic) <= digits * std::max(1.0, size)) rounding += weight * (dual + analytic);
                 }
         }
         const double broken = transpose_gap(s, program, y, w, v).gap, size = std::abs(broken);
@@ -103,6 +107,23 @@ void check_transpose(Subject& s) {
 
 namespace {
 
+/// The input an identity is about, by position; throws Error where its arrays do not fit.
+std::size_t input_of(const Subject& s, const Identity& known) {
+    const auto input = std::find_if(s.inputs.begin(), s.inputs.end(), [&](const Var<double>& x) { return x.name() == known.input; });
+    if (!known.zero && !known.degree &&
+        (known.direction.size() != input->size() || (known.product.size() > 1 && known.product.size() != s.rows)))
+        throw Error(fmt::format(
+            "gradcheck: the identity \"{}\" has a direction of {} and a product of {} numbers; '{}' has {}, the output {}", known.says,
+            known.direction.size(), known.product.size(), known.input, input->size(), s.rows));
+    return static_cast<std::size_t>(input - s.inputs.begin());
+}
+
+/// Element `row` of J direction, which is element i of output y.
+double known_product_at(Subject& s, const Identity& known, std::size_t y, std::size_t i, std::size_t row) {
+    if (known.degree) return *known.degree * s.program.values(s.output_lines[y])[i];
+    return known.product.size() == 0 ? 0 : known.product.data()[known.product.size() == 1 ? 0 : row];
+}
+
 /// J direction − product by row of all outputs, from one of the matrices; and the largest Σ|terms| of a row.
 std::vector<double> product_gap(Subject& s, const Identity& known, std::size_t x, std::vector<double> Block::*matrix,
                                 double& terms) {
@@ -110,13 +131,9 @@ std::vector<double> product_gap(Subject& s, const Identity& known, std::size_t x
     std::size_t row = 0;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Block& b = s.block(y, x);
-        const double* value = s.program.values(s.output_lines[y]);
         const double* direction = known.degree ? s.program.values(s.inputs[x].line()) : known.direction.data();
         for (std::size_t i = 0; i < b.rows; ++i, ++row) {
-            const double product = known.degree ? *known.degree * value[i]
-                                   : known.product.size() == 0
-                                       ? 0
-                                       : known.product.data()[known.product.size() == 1 ? 0 : row];
+            const double product = known_product_at(s, known, y, i, row);
             long double sum = -product;
             double size = std::abs(product);
             for (std::size_t j = 0; j < b.columns; ++j) {
@@ -199,15 +216,7 @@ void check_zeros(Subject& s, const Identity& known, std::size_t x) {
 
 void check_identities(Subject& s) {
     for (const Identity& known : s.options.identities) {
-        const auto input = std::find_if(s.inputs.begin(), s.inputs.end(),
-                                        [&](const Var<double>& x) { return x.name() == known.input; });
-        const std::size_t x = static_cast<std::size_t>(input - s.inputs.begin());
-        if (!known.zero && !known.degree &&
-            (known.direction.size() != input->size() || (known.product.size() > 1 && known.product.size() != s.rows)))
-            throw Error(fmt::format(
-                "gradcheck: the identity \"{}\" has a direction of {} and a product of {} numbers; '{}' has {}, the "
-                "output {}",
-                known.says, known.direction.size(), known.product.size(), known.input, input->size(), s.rows));
+        const std::size_t x = input_of(s, known);
         s.report.identity = s.report.identity.value_or(0);
         if (known.zero)
             check_zeros(s, known, x);
@@ -217,6 +226,54 @@ void check_identities(Subject& s) {
 }
 
 // ---- directions instead of a Jacobian
+
+namespace {
+
+/// Whether declared identities hold for random cotangents: ⟨Jᵀw, d⟩ = ⟨w, J d⟩, and of some output elements all zeros.
+bool identities_agree(Subject& s, Generator& rng) {
+    for (const Identity& known : s.options.identities) {
+        const std::size_t x = input_of(s, known);
+        const Var<double>& input = s.inputs[x];
+        std::size_t first = 0;  // row of all outputs
+        for (std::size_t y = 0; y < s.outputs.size(); first += s.outputs[y++].size()) {
+            const std::size_t rows = s.outputs[y].size();
+            if (known.zero) {
+                std::vector<double> one(rows, 0.);
+                for (std::size_t tries = 0; tries < std::min<std::size_t>(rows, 8); ++tries) {
+                    const std::size_t i = rng.integers<std::size_t>(0, rows);
+                    one[i] = 1;
+                    s.program.backward(s.output_lines[y], one.data());
+                    one[i] = 0;
+                    const double* g = s.program.gradient(input.line());
+                    for (std::size_t j = 0; g != nullptr && j < input.size(); ++j)
+                        if (g[j] != 0 && known.zero(first + i, j)) return false;
+                }
+                continue;
+            }
+            const Array<double> w = draw_cotangent(s.outputs[y], rng);
+            s.program.backward(s.output_lines[y], w.data());
+            const double* g = s.program.gradient(input.line());
+            const double* direction = known.degree ? input.data() : known.direction.data();
+            double gap = 0, terms = 0, weight = 0;
+            const auto add = [&](double term) {
+                gap += term;
+                terms += std::abs(term);
+            };
+            for (std::size_t i = 0; i < rows; ++i) {
+                weight += std::abs(w.data()[i]);
+                if (w.data()[i] != 0) add(-w.data()[i] * known_product_at(s, known, y, i, first + i));
+            }
+            for (std::size_t j = 0; g != nullptr && j < input.size(); ++j) add(g[j] * direction[j]);
+            const double loss = weight * s.loss(y, x, std::numeric_limits<double>::epsilon());
+            if (!(std::abs(gap) <= s.options.identity_tolerance * terms + loss)) return false;
+            if (terms > 0) s.report.identity = std::max(s.report.identity.value_or(0), std::abs(gap) / terms);
+        }
+        s.report.identity = s.report.identity.value_or(0);
+    }
+    return true;
+}
+
+}  // namespace
 
 bool agrees_along_directions(Subject& s) {
     constexpr std::uint64_t directions = 4;
@@ -258,7 +315,8 @@ bool agrees_along_directions(Subject& s) {
         }
     }
     s.report.projected = true;
-    return s.report.difference <= s.options.tolerance && s.report.transpose <= s.options.identity_tolerance;
+    Generator rng = s.stream(11);
+    return identities_agree(s, rng) && s.report.difference <= s.options.tolerance && s.report.transpose <= s.options.identity_tolerance;
 }
 
 }  // namespace chalkgrad::detail

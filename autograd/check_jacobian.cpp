@@ -129,9 +129,9 @@ void fill_differences_in(Subject& s) {
         const std::size_t line = s.inputs[x].line();
         const double shortest = s.shortest(x);
         // Inside the forward, numbers of the size of x / length are rounded, and weigh what is as large as y: slopes below
-        // that are not seen.
-        const double unseen = 4 * static_cast<double>(std::numeric_limits<U>::epsilon()) *
-                              std::max(1.0, Subject::size_of(s.inputs[x]) / shortest) / shortest;
+        // that, over a step of a thousandth of the length, are not seen.
+        const double unseen = 16 * static_cast<double>(std::numeric_limits<U>::epsilon()) *
+                              std::max(1.0, Subject::size_of(s.inputs[x]) / shortest) / (1e-3 * shortest);
         for (std::size_t y = 0; y < s.outputs.size(); ++y) {
             const double size = Subject::size_of(s.outputs[y]);
             s.block(y, x).rounding =

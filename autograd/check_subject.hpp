@@ -56,12 +56,9 @@ struct Subject {
     double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
     /// The largest finite number of a variable, without its sign.
     static double size_of(const Var<double>& v);
-    /// How much of d y / d x may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x /
-    /// length are rounded there, so a softmax of large logits has no more digits than that leaves; and what it weighs is as
-    /// large as y.
+    /// How much of d y / d x may be lost to rounding inside ops.
     double loss(std::size_t y, std::size_t x, double epsilon) const {
-        const double felt = size_of(inputs[x]) / shortest(x), size = size_of(outputs[y]);
-        return epsilon * (1000 * std::max({1.0, size, felt}) + 30 * size * felt) / shortest(x);
+        return rounding_loss(epsilon, size_of(outputs[y]), size_of(inputs[x]), shortest(x));
     }
     void say(const std::string& sentence) { report.why += (report.why.empty() ? "" : "; ") + sentence; }
     /// Says what breaks the contract; the verdict will be fail.

@@ -1,6 +1,7 @@
 // Slopes of a program by differences: several steps, the best estimate kept, no stencil across a kink.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -51,6 +52,13 @@ struct Expected {
     std::vector<double> slope, size;
     double tolerance = 0; ///< as a fraction of the size
 };
+
+/// How much of a slope dy/dx may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x / length are
+/// rounded there, so a softmax of large logits has no more digits than that leaves; and what it weighs is as large as y.
+inline double rounding_loss(double epsilon, double y, double x, double length) {
+    const double felt = x / length;
+    return epsilon * (1000 * std::max({1.0, y, felt}) + 30 * y * felt) / length;
+}
 
 /// A part of a direction: how fast one element of a leaf moves.
 struct Move {

@@ -18,7 +18,7 @@ struct Identity {
     std::string says;  ///< in words or as a formula: "J 1 = 0 in every row"
     std::string input; ///< name of the variable
     Array<double> direction = {}; ///< of the input's shape
-    Array<double> product = {};   ///< of the output's shape
+    Array<double> product = {};   ///< of the output's shape, all outputs one behind the other; a single number stands for every element
     std::optional<double> degree = {};
     /// Whether d(output[row]) / d(input[column]) must be 0; both count row-major.
     std::function<bool(std::size_t row, std::size_t column)> zero = {};

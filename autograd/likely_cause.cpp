@@ -49,8 +49,11 @@ public:
     std::pair<Cause, double> find() const {
         if (wrong_ == 0) return {Cause::unknown, 0};
         if (lost_ > 0 && std::all_of(a_.begin(), a_.end(), [](double v) { return v == 0; })) return {Cause::never_written, 0};
-        if (const Fit whole = fit(a_, r_); scale_ > 0 && whole.remainder < clear)
-            return {std::abs(whole.factor + 1) < clear ? Cause::sign : Cause::factor, whole.factor};
+        // By what is missing: a factor next to 1 fits anything.
+        std::vector<double> exactly = r_;
+        for (std::size_t i = 0; i < r_.size(); ++i) exactly[i] -= a_[i];
+        if (const Fit lost = fit(exactly, r_); scale_ > 0 && lost.remainder < std::min(clear + 1e-15 * scale_ / largest(exactly), 1e-3))
+            return {std::abs(lost.factor - 2) < clear ? Cause::sign : Cause::factor, 1 - lost.factor};
         return {structural(), 0};
     }
 
@@ -60,9 +63,15 @@ private:
     double missing(std::size_t r, std::size_t c) const { return d_[r * columns_ + c]; }
     bool reached(std::size_t r, std::size_t c) const { return right(r, c) != 0 || a(r, c) != 0; }
 
+    static double largest(const std::vector<double>& numbers) {
+        double size = 0;
+        for (const double v : numbers) size = std::max(size, std::abs(v));
+        return size;
+    }
+
     Cause structural() const {
         if (is_transposed()) return Cause::transposed;
-        if (lost_ > 0 && extra_ > 0 && same_numbers()) return Cause::misplaced;
+        if (largest(d_) > 1e-6 * scale_ && same_numbers()) return Cause::misplaced;
         if (is_not_summed()) return Cause::not_summed;
         if (is_other_branch()) return Cause::branch;
         if (has_factors(true) || has_factors(false)) return Cause::gain;
@@ -70,12 +79,12 @@ private:
         for (const auto& [cause, with_x, with_one] : {std::tuple{Cause::mean_of_cotangent, false, true}, std::tuple{Cause::along_x, true, false},
                                                       std::tuple{Cause::along_centred_x, true, true}})
             if (is_along(with_x, with_one)) return cause;
+        if (is_other_statistic()) return Cause::statistic;
+        if (extra_ > 0 && lost_ == 0) return Cause::should_be_zero;
         if (is_rank_one()) return Cause::rank_one;
         if (lost_ > 0 && extra_ > 0) return Cause::misplaced;
-        if (extra_ > 0) return Cause::should_be_zero;
         if (lost_ > 0) return Cause::zeroed;
-        const auto size = [](double x, double y) { return std::abs(x) < std::abs(y); };
-        if (std::abs(*std::max_element(d_.begin(), d_.end(), size)) < 2e-3 * scale_) return Cause::small_term;
+        if (largest(d_) < 2e-3 * scale_) return Cause::small_term;
         if (3 * wrong_ <= support_) return Cause::some_elements;
         if (sparse(true) || sparse(false)) return Cause::slopes;
         return Cause::unknown;
@@ -86,7 +95,7 @@ private:
         std::vector<double> transposed(r_.size());
         for (std::size_t r = 0; r < rows_; ++r)
             for (std::size_t c = 0; c < columns_; ++c) transposed[c * rows_ + r] = right(r, c);
-        return fit(a_, transposed).remainder < clear;
+        return fit(a_, transposed).remainder < clear && fit(r_, transposed).remainder > clear;
     }
 
     bool same_numbers() const {
@@ -224,6 +233,35 @@ private:
         return telling > 0;
     }
 
+    // What is missing in each row lies in the span of the right row and of x: r is another one.
+    bool is_other_statistic() const {
+        if (x_.size() != columns_) return false;
+        std::size_t telling = 0;
+        for (std::size_t r = 0; r < rows_; ++r) {
+            std::vector<double> m, row, x;
+            bool zero = true;
+            for (std::size_t c = 0; c < columns_; ++c)
+                if (reached(r, c)) {
+                    m.push_back(missing(r, c));
+                    row.push_back(right(r, c));
+                    x.push_back(x_[c]);
+                    zero = zero && a(r, c) == 0;
+                }
+            const double size = largest(m);
+            if (size == 0) continue;
+            if (zero || m.size() < 3) return false;
+            const auto without = [](std::vector<double> v, const std::vector<double>& direction) {
+                const double factor = fit(v, direction).factor;
+                for (std::size_t i = 0; i < v.size(); ++i) v[i] -= factor * direction[i];
+                return v;
+            };
+            const std::vector<double> across = without(row, x), rest = without(without(m, x), across);
+            if (largest(rest) > clear * size) return false;
+            ++telling;
+        }
+        return telling > 1;
+    }
+
     // Outputs that depend on the same inputs miss multiples of one row.
     bool is_rank_one() const {
         std::vector<char> done(rows_, 0);
@@ -299,6 +337,7 @@ const char* describe(Cause cause) {
     case Cause::slopes: return "single elements have wrong slopes: look at the formula of the derivative, its powers and constants";
     case Cause::along_x: return "a term along x is missing or has a wrong weight: the statistic depends on x too";
     case Cause::along_centred_x: return "a term along x - mean(x) is missing or has a wrong weight: the variance depends on x too";
+    case Cause::statistic: return "each row misses a multiple of itself and of x: the statistic is another one, by its mean, its root or its epsilon";
     case Cause::mean_of_cotangent: return "a constant is missing in every row: the mean of the cotangent, or of x, was not subtracted";
     case Cause::rank_one: return "a rank-1 term is missing or has a wrong weight: the sum over the row that every element shares";
     case Cause::epsilon: return "wrong where the numbers are small, right elsewhere: epsilon was dropped in the backward";

@@ -184,7 +184,7 @@ CatalogEntry relu_entry() {
 #define CHALKGRAD_ENTRY(op, formula, section, low)                                                                                      \
     CatalogEntry op##_entry() {                                                                                                         \
         return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); },                                                      \
-                     [](Generator& rng) { return unary_samples([&](const Shape& shape) { return rng.uniform(low, 6, shape); }); },      \
+                     [](Generator& rng) { return unary_samples_with_tails([&](const Shape& shape) { return rng.uniform(low, 6, shape); }); }, \
                      [](auto& c) { return op##_composed(c.in("x")); })                                                                  \
             .with_identities(elements_alone({"x"}));                                                                                    \
     }

@@ -137,12 +137,13 @@ CHALKGRAD_FUNCTION(abs, AbsRule)
     template Var<T> abs(const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
-#define CHALKGRAD_ENTRY(op, formula, section, draw, ...)                                                                                \
+#define CHALKGRAD_SAMPLED_ENTRY(samples, op, formula, section, draw, ...)                                                               \
     CatalogEntry op##_entry() {                                                                                                         \
         return entry(#op, formula, section, [](auto& c) { return op(c.in("x")); },                                                      \
-                     [](Generator& rng) { return unary_samples([&](const Shape& shape) { return draw; }); })                            \
+                     [](Generator& rng) { return samples([&](const Shape& shape) { return draw; }); })                                  \
             .with_identities(__VA_ARGS__);                                                                                              \
     }
+#define CHALKGRAD_ENTRY(op, ...) CHALKGRAD_SAMPLED_ENTRY(unary_samples, op, __VA_ARGS__)
 CHALKGRAD_ENTRY(neg, "-x", "element-wise", rng.standard_normal(shape), elements_alone("x", 1))
 CHALKGRAD_ENTRY(exp, "e^x", "element-wise", rng.uniform(-3, 3, shape), elements_alone({"x"}))
 CHALKGRAD_ENTRY(log, "log x", "element-wise", rng.uniform(0.2, 5, shape), elements_alone({"x"}))
@@ -151,7 +152,7 @@ CHALKGRAD_ENTRY(sqrt, "sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape), ele
 CHALKGRAD_ENTRY(rsqrt, "1 / sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape), elements_alone("x", -0.5))
 CHALKGRAD_ENTRY(square, "x^2", "element-wise", rng.standard_normal(shape), elements_alone("x", 2))
 CHALKGRAD_ENTRY(reciprocal, "1 / x", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)), elements_alone("x", -1))
-CHALKGRAD_ENTRY(tanh, "tanh x", "§11", rng.uniform(-6, 6, shape), elements_alone({"x"}))
+CHALKGRAD_SAMPLED_ENTRY(unary_samples_with_tails, tanh, "tanh x", "§11", rng.uniform(-6, 6, shape), elements_alone({"x"}))
 CHALKGRAD_ENTRY(erf, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", rng.uniform(-3, 3, shape), elements_alone({"x"}))
 CHALKGRAD_ENTRY(abs, "|x|", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)), elements_alone("x", 1))
 

@@ -105,6 +105,9 @@ std::vector<Sample> samples_without_ties(Generator& rng) {
         for (NamedArray& input : sample.inputs)
             for (double& x : input.values)
                 x = std::round(2 * x) / 2 + (input.name == "a" ? 0.25 : 0) + rng.uniform(-0.1, 0.1);
+    // A single number lies above the least a, and below most.
+    const Array<double>& a = samples.back().inputs[0].values;
+    samples.back().inputs[1].values.data()[0] = std::floor(2 * *std::min_element(a.begin(), a.end())) / 2 + 0.5;
     return samples;
 }
 

@@ -358,6 +358,8 @@ CatalogEntry where_entry() {
                      const auto sample = [&](const char* name, const Shape& cond, const Shape& a, const Shape& b) {
                          Array<double> condition = rng.random(cond);
                          for (double& x : condition) x = x < 0.5;
+                         condition.data()[0] = 1; // both occur
+                         condition.data()[condition.size() - 1] = 0;
                          return Sample{name, {{"a", rng.standard_normal(a)}, {"b", rng.standard_normal(b)}}, {{"cond", condition}}};
                      };
                      return std::vector<Sample>{sample("same_shape", {3, 5}, {3, 5}, {3, 5}), sample("number", {2, 4}, {}, {2, 4}),

@@ -56,6 +56,13 @@ std::vector<Sample> unary_samples(Draw draw, const char* input = "x", const Attr
             {"rows", {{input, draw(Shape{2, 2, 5})}}, {}, attributes},
             {"row_of_11", {{input, draw(Shape{11})}}, {}, attributes}};
 }
+/// The same, and numbers far out on both sides, where slopes have died down and shortcuts are taken.
+template <class Draw>
+std::vector<Sample> unary_samples_with_tails(Draw draw) {
+    std::vector<Sample> samples = unary_samples(draw);
+    samples.push_back({"tails", {{"x", Array<double>{{-25, -5.5, 5.5, 9.5}, {0.7, -0.7, -9.5, 21}}}}});
+    return samples;
+}
 
 } // namespace chalkgrad
 #endif

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(softmax_is_not_blind) { // G15
 BOOST_AUTO_TEST_CASE(small_gradients_are_judged_by_their_own_size) { // G16
     const auto with = [](double factor) { return check({{0.5}}, [factor](const Vars& x) { return apply(Cubic{factor}, x[0]); }); };
     BOOST_TEST((with(1).verdict == Verdict::pass));
-    for (const double factor : {2.0, 1.001, 1 + 1e-5, 1 + 1e-8}) {
+    for (const double factor : {2.0, 1.001, 1 + 1e-5, 1 + 1e-8, 1 + 1e-12}) {
         const GradcheckReport report = with(factor);
         BOOST_TEST((report.verdict == Verdict::fail), "factor " << factor);
         BOOST_TEST(std::abs(report.worst.relative_error - (factor - 1)) < 1e-9);

@@ -1,6 +1,8 @@
 // gradcheck names what is no function, no backward, or not what the tape relies on; none of it is a pass.
 #include <boost/test/unit_test.hpp>
 
+#include <memory>
+
 #include <chalkgrad/autograd/apply.hpp>
 #include <chalkgrad/autograd/cast.hpp>
 #include <chalkgrad/autograd/custom.hpp>
@@ -44,6 +46,27 @@ struct Cube {
     }
 };
 
+/// a · b, wrong only when not both want a gradient, or when both are one array.
+struct Product {
+    static constexpr const char* name = "product";
+    static constexpr const char* inputs[] = {"a", "b"};
+    enum class Fault { none, needs_both, one_array } fault;
+
+    Shape shape(Shapes in) const { return in[0]; }
+    template <class T>
+    void forward(Ins<T> in, Out<T> y, T*) const {
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] = in[0][i] * in[1][i];
+    }
+    template <class T>
+    void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        const bool skips = (fault == Fault::needs_both && !gx[0]) || (fault == Fault::one_array && in[0].data == in[1].data);
+        for (std::size_t i = 0; i < gy.size(); ++i) {
+            if (gx[0]) gx[0][i] = gy[i] * in[1][i];
+            if (gx[1]) gx[1][i] = skips ? T(0) : gy[i] * in[0][i];
+        }
+    }
+};
+
 const std::vector<Doubles> point = {{0.5, -1.25, 2}};
 
 GradcheckReport check(Broken broken) {
@@ -68,6 +91,44 @@ BOOST_AUTO_TEST_CASE(rules_that_break_what_the_tape_relies_on) {
     refused(check(Broken::writes_to_input), "must leave its inputs as they are");
     refused(check(Broken::float_differs), "the float kernels give another answer");
     refused(check(Broken::forgets_tangents), "saved numbers");
+}
+
+BOOST_AUTO_TEST_CASE(backwards_that_are_right_in_the_program_at_hand_only) {
+    const std::vector<Doubles> two = {{0.5, -1.25, 2}, {1.5, 0.75, -0.5}};
+    const auto with = [&](Product::Fault fault) {
+        return gradcheck([=](const Vars& x) { return apply(Product{fault}, x[0], x[1]); }, two);
+    };
+    BOOST_TEST((with(Product::Fault::none).verdict == Verdict::pass), to_string(with(Product::Fault::none)));
+    refused(with(Product::Fault::needs_both), "when not all its inputs want one");
+    refused(with(Product::Fault::one_array), "'a' and 'b' are one and the same");
+
+    const auto custom_with = [](auto vjp) {
+        return gradcheck([=](const Vars& x) { return custom("odd", [](const Doubles& a) { return a; }, vjp, x[0]); }, point);
+    };
+    const auto limited = [](double low, double high) {
+        return [=](const Doubles&, const Doubles&, Doubles gy) {
+            for (double& g : gy) g = std::abs(g) < low ? 0 : std::min(std::max(g, -high), high);
+            return gy;
+        };
+    };
+    BOOST_TEST((custom_with(limited(0, HUGE_VAL)).verdict == Verdict::pass));
+    refused(custom_with(limited(0, 1e3)), "not linear in the cotangent");
+    refused(custom_with(limited(1e-8, HUGE_VAL)), "not linear in the cotangent");
+
+    // The square, which remembers its input itself.
+    const auto kept = std::make_shared<Doubles>();
+    refused(gradcheck(
+                [=](const Vars& x) {
+                    return custom(
+                        "square",
+                        [=](const Doubles& a) {
+                            *kept = a;
+                            return Doubles(a * a);
+                        },
+                        [=](const Doubles&, const Doubles&, const Doubles& gy) { return Doubles(2. * *kept * gy); }, x[0]);
+                },
+                point),
+            "numbers of its last forward outside the tape");
 }
 
 BOOST_AUTO_TEST_CASE(functions_that_are_none) {
@@ -159,6 +220,33 @@ BOOST_AUTO_TEST_CASE(identities_are_a_third_opinion) {
     refused(with(no_exchange_between_rows("x0", 3, 3), across, tokens), "0 between rows");
     BOOST_TEST((with(no_exchange_between_rows("x0", 3, 3), centred, tokens).verdict == Verdict::pass));
     BOOST_CHECK_THROW(with(homogeneous("x7", 1), centred, point), Error);
+}
+
+// Along random directions the identities are looked at too: a right Jacobian of the wrong function goes through all else.
+BOOST_AUTO_TEST_CASE(identities_are_looked_at_along_directions) {
+    Generator rng(2);
+    const std::vector<Doubles> tokens = {rng.standard_normal({4, 3})};
+    const auto with = [&](const Identity& known, auto f) {
+        GradcheckOptions options;
+        options.coverage = Coverage::projected;
+        options.identities = {known};
+        return gradcheck(f, tokens, options);
+    };
+    const auto of_tokens = [](const Vars& x) { return layer_norm(x[0], {}, {}, 0.1); };
+    const auto across = [](const Vars& x) { return transpose(layer_norm(transpose(x[0]), {}, {}, 0.1)); };
+    const Doubles by_row = {{1, 1, 1}, {2, 2, 2}, {-1, -1, -1}, {0.5, 0.5, 0.5}};
+    for (const Identity& known : {no_exchange_between_rows("x0", 3, 3), known_product("J 1 = 0 in every row", "x0", by_row)}) {
+        const GradcheckReport right = with(known, of_tokens);
+        BOOST_TEST((right.verdict == Verdict::pass), to_string(right));
+        BOOST_TEST(right.projected);
+        BOOST_TEST_REQUIRE(right.identity.has_value());
+        BOOST_TEST(*right.identity < 1e-15);
+        refused(with(known, across), known.says.c_str());
+        BOOST_TEST(!with(known, across).projected); // all of it was looked at, to name the element
+    }
+    const auto cube = [](const Vars& x) { return apply(Cube{Broken::nothing}, x[0]); };
+    BOOST_TEST(with(homogeneous("x0", 3), cube).projected);
+    refused(with(homogeneous("x0", 2), cube), "multiple of y");
 }
 
 BOOST_AUTO_TEST_CASE(both_instruction_sets) {

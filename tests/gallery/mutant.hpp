@@ -1,7 +1,8 @@
-// A right op with a wrong backward: everything of the op it decorates, but for its vjp in double.
+// A right op with a wrong backward: everything of the op it decorates, but for its vjp.
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,12 +54,32 @@ public:
     std::size_t bytes() const override { return sizeof(Mutant); }
 
 private:
+    // As wrong in float and long double as in double, as a templated rule would be; right in dual numbers, which only second
+    // derivatives ask for.
     template <class T>
     void spoilt(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const {
-        if constexpr (std::is_same_v<T, double>)
+        if constexpr (std::is_same_v<T, double>) {
             wrong_({right_, in, y, gy, saved, gx});
-        else
+        } else if constexpr (std::is_floating_point_v<T>) {
+            std::deque<std::vector<double>> numbers;
+            const auto in_double = [&](In<T> x) {
+                return In<double>{numbers.emplace_back(x.data, x.data + x.size()).data(), x.shape};
+            };
+            std::vector<In<double>> ins(in.size());
+            std::vector<Out<double>> outs(in.size());
+            std::vector<const Shape*> shapes(in.size());
+            for (std::size_t k = 0; k < in.size(); ++k) {
+                if (in[k]) ins[k] = in_double(in[k]);
+                if (gx[k]) outs[k] = {numbers.emplace_back(gx[k].data, gx[k].data + gx[k].size()).data(), gx[k].shape};
+                shapes[k] = in[k].shape;
+            }
+            const std::vector<double> kept(saved, saved + right_.saved({shapes.data(), shapes.size()}));
+            wrong_({right_, {ins.data(), ins.size()}, in_double(y), in_double(gy), kept.data(), {outs.data(), outs.size()}});
+            for (std::size_t k = 0; k < in.size(); ++k)
+                if (gx[k]) std::transform(outs[k].data, outs[k].data + outs[k].size(), gx[k].data, [](double g) { return static_cast<T>(g); });
+        } else {
             right_.vjp(in, y, gy, saved, gx);
+        }
     }
     const Op& right_;
     WrongVjp wrong_;

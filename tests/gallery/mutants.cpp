@@ -113,12 +113,10 @@ Sample tied(Generator&) {
 
 SinkhornOptions rows_first(std::ptrdiff_t iterations) { return {iterations, SinkhornOrder::rows_first, SinkhornGradient::unrolled}; }
 
-} // namespace
-
-const std::vector<Exhibit>& exhibits() {
+std::vector<Exhibit> plain_exhibits() {
     using enum Cause;
     constexpr double two_over_root_pi = 2 * std::numbers::inv_sqrtpi;
-    static const std::vector<Exhibit> list = {
+    return {
         // ---- arithmetic
         {"add: a broadcast row is overwritten", "add", "row", "add", "b", not_summed, last_only(1)},
         {"add: a number gets the last element's", "add", "number", "add", "b", not_summed, last_only(1)},
@@ -375,6 +373,16 @@ const std::vector<Exhibit>& exhibits() {
              for (std::size_t i = 0; c.gx[1] && i < c.gx[1].size(); ++i) c.gx[1][i] /= c.in[3][0];
          })},
     };
+}
+
+} // namespace
+
+const std::vector<Exhibit>& exhibits() {
+    static const std::vector<Exhibit> list = [] {
+        std::vector<Exhibit> all = plain_exhibits(), edges = edge_exhibits();
+        all.insert(all.end(), edges.begin(), edges.end());
+        return all;
+    }();
     return list;
 }
 

@@ -24,6 +24,8 @@ struct Exhibit {
 };
 
 const std::vector<Exhibit>& exhibits();
+/// Those of them that are right almost everywhere.
+std::vector<Exhibit> edge_exhibits();
 
 /// The sample of an exhibit, drawn from rng.
 Sample sample_of(const Exhibit& exhibit, Generator& rng);
