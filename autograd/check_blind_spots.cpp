@@ -32,16 +32,26 @@ BlindSpots blind_spots_of_values(Subject& s) {
     return found;
 }
 
-/// Whether no output feels input x at the recorded point.
-bool is_idle(Subject& s, std::size_t x) {
-    if (s.report.projected) return false;
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        const Block& b = s.block(y, x);
-        for (std::size_t k = 0; k < b.rows * b.columns; ++k)
-            if (b.on_kink[k % b.columns] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12)
-                return false;
-    }
-    return s.inputs[x].size() > 0;
+/// Whether a block is zero as far as anyone can tell.
+bool is_still(const Block& b) {
+    for (std::size_t k = 0; k < b.rows * b.columns; ++k)
+        if (b.on_kink[k % b.columns] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12) return false;
+    return true;
+}
+
+/// Inputs that no output feels, and outputs that feel no input, at the recorded point.
+BlindSpots idle(const Subject& s) {
+    BlindSpots found;
+    if (s.report.projected) return found;
+    const auto name_those = [&](const std::vector<Var<double>>& vars, std::size_t Block::*which, const char* sentence) {
+        for (std::size_t v = 0; v < vars.size(); ++v)
+            if (vars[v].size() > 0 && std::all_of(s.blocks.begin(), s.blocks.end(), [&](const Block& b) { return b.*which != v || is_still(b); }))
+                found.push_back(fmt::format(fmt::runtime(sentence), describe(vars[v])));
+    };
+    name_those(s.inputs, &Block::input, "no output depends on {} at this point: any backward that gives zero would pass");
+    if (s.outputs.size() > 1)
+        name_those(s.outputs, &Block::output, "output {} depends on no input at this point: any backward that gives zero would pass");
+    return found;
 }
 
 /// Whether some input leaves all outputs as they are at the program's point: one random sweep for each output.
@@ -105,11 +115,7 @@ void look_for_blind_spots(Subject& s) {
     BlindSpots found;
     if (s.options.blind_spots) {
         found = blind_spots_of_values(s);
-        for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            if (is_idle(s, x))
-                found.push_back(
-                    fmt::format("no output depends on {} at this point: any backward that gives zero would pass",
-                                describe(s.inputs[x])));
+        for (std::string& sentence : idle(s)) found.push_back(std::move(sentence));
         for (const std::string& sentence : found) s.say(sentence);
         if (!found.empty()) s.report.verdict = Verdict::inconclusive;
     }

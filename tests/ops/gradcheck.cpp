@@ -32,7 +32,8 @@ BOOST_AUTO_TEST_CASE(every_sample_passes) {
             for (const Sample& sample : op.samples(rng)) {
                 const GradcheckReport report = check(op, sample, false);
                 BOOST_TEST((report.verdict == Verdict::pass), op.name << " " << sample.name << " seed " << seed << " " << report);
-                BOOST_TEST(report.difference <= 1e-9, op.name << " " << sample.name << " " << report.difference);
+                BOOST_TEST(report.difference <= 1e-10, op.name << " " << sample.name << " " << report.difference);
+                BOOST_TEST(report.dual <= 1e-13, op.name << " " << sample.name << " " << report.dual);
                 BOOST_TEST(report.transpose <= 1e-13, op.name << " " << sample.name << " " << report.transpose);
                 BOOST_TEST(report.identity.value_or(0) <= 1e-13, op.name << " " << sample.name << " " << report.identity.value_or(0));
                 BOOST_TEST(report.second_order <= 1e-9, op.name << " " << sample.name << " " << report.second_order);
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(every_sample_passes) {
             }
         }
     std::nth_element(errors.begin(), errors.begin() + errors.size() / 2, errors.end());
-    BOOST_TEST(errors[errors.size() / 2] <= 1e-11);
+    BOOST_TEST(errors[errors.size() / 2] <= 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(every_op_has_a_sample_that_shows_its_faults) {
