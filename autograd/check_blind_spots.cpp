@@ -34,9 +34,11 @@ BlindSpots blind_spots_of_values(Subject& s) {
 
 /// Whether a block is zero as far as anyone can tell.
 bool is_still(const Block& b) {
-    for (std::size_t k = 0; k < b.rows * b.columns; ++k)
-        if (b.on_kink[k % b.columns] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12) return false;
-    return true;
+    bool felt = false;
+    b.each([&](std::size_t, std::size_t j, std::size_t k) {
+        felt |= b.on_kink[j] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12;
+    });
+    return !felt;
 }
 
 /// Inputs that no output feels, and outputs that feel no input, at the recorded point.

@@ -73,14 +73,13 @@ void check_transpose(Subject& s) {
             const Block& b = s.block(y, x);
             // The last digits of y; and slopes that are smaller than those of numbers of size 1 are lost in dual numbers.
             const double digits = 4 * std::numeric_limits<double>::epsilon() / s.shortest(x), size = Subject::size_of(s.outputs[y]);
-            for (std::size_t i = 0; i < b.rows; ++i)
-                for (std::size_t j = 0; j < b.columns; ++j) {
-                    const double weight = std::abs(w.data()[i] * v[x].data()[j]);
-                    const double dual = std::abs(b.at(b.dual, i)[j]), analytic = std::abs(b.at(b.analytic, i)[j]);
-                    if (weight != 0) magnitude += weight * dual;
-                    rounding += weight * digits * size;
-                    if (std::max(dual, analytic) <= digits * std::max(1.0, size)) rounding += weight * (dual + analytic);
-                }
+            b.each([&](std::size_t i, std::size_t j, std::size_t k) {
+                const double weight = std::abs(w.data()[i] * v[x].data()[j]);
+                const double dual = std::abs(b.dual[k]), analytic = std::abs(b.analytic[k]);
+                if (weight != 0) magnitude += weight * dual;
+                rounding += weight * digits * size;
+                if (std::max(dual, analytic) <= digits * std::max(1.0, size)) rounding += weight * (dual + analytic);
+            });
         }
         const double broken = transpose_gap(s, program, y, w, v).gap, size = std::abs(broken);
         if (std::isnan(broken)) {
@@ -125,7 +124,7 @@ double known_product_at(Subject& s, const Identity& known, std::size_t y, std::s
 }
 
 /// J direction − product by row of all outputs, from one of the matrices; and the largest Σ|terms| of a row.
-std::vector<double> product_gap(Subject& s, const Identity& known, std::size_t x, std::vector<double> Block::*matrix,
+std::vector<double> product_gap(Subject& s, const Identity& known, std::size_t x, Matrix Block::*matrix,
                                 double& terms) {
     std::vector<double> gaps;
     std::size_t row = 0;
@@ -136,11 +135,11 @@ std::vector<double> product_gap(Subject& s, const Identity& known, std::size_t x
             const double product = known_product_at(s, known, y, i, row);
             long double sum = -product;
             double size = std::abs(product);
-            for (std::size_t j = 0; j < b.columns; ++j) {
-                const double term = b.at(b.*matrix, i)[j] * direction[j];
+            b.each_of_row(i, [&](std::size_t j, std::size_t k) {
+                const double term = (b.*matrix)[k] * direction[j];
                 sum += term;
                 size += std::abs(term);
-            }
+            });
             gaps.push_back(static_cast<double>(sum));
             if (std::isfinite(size)) terms = std::max(terms, size);
         }
@@ -166,11 +165,11 @@ void check_product(Subject& s, const Identity& known, std::size_t x) {
             for (std::size_t j = 0; j < b.columns; ++j) longest = std::max(longest, std::abs(direction[j]));
             for (std::size_t i = 0; i < b.rows; ++i, ++row) {
                 allowed[row] = loss * longest;
-                for (std::size_t j = 0; j < b.columns && !b.inexact.empty(); ++j)
-                    allowed[row] += b.at(b.inexact, i)[j] * std::abs(direction[j]);
+                if (b.inexact.empty()) continue;
+                b.each_of_row(i, [&](std::size_t j, std::size_t k) { allowed[row] += b.inexact[k] * std::abs(direction[j]); });
             }
         }
-        for (Block& b : s.blocks) b.nearby.assign(b.analytic.size(), 0);
+        for (Block& b : s.blocks) b.nearby.assign(b.stored(), 0);
         for (std::uint64_t which = 0; which < 3; ++which)
             s.beside(which, a_few_units, [&] {
                 fill_backward(s, &Block::nearby);
@@ -197,8 +196,9 @@ void check_zeros(Subject& s, const Identity& known, std::size_t x) {
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Block& b = s.block(y, x);
         for (std::size_t i = 0; i < b.rows; ++i, ++row)
-            for (std::size_t j = 0; j < b.columns; ++j) {
-                const double a = b.at(b.analytic, i)[j];
+            for (std::size_t n = 0; n < b.spans[i].count; ++n) {
+                const std::size_t j = b.spans[i].first + n;
+                const double a = b.analytic[b.spans[i].at + n];
                 if (a == 0 || !known.zero(row, j)) continue;
                 const auto largest = std::max_element(b.analytic.begin(), b.analytic.end(),
                                                       [](double p, double q) { return std::abs(p) < std::abs(q); });

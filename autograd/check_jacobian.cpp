@@ -1,6 +1,7 @@
 // The Jacobian as the backward, dual numbers and differences see it. Columns whose outputs do not overlap share a run.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,12 +11,12 @@
 namespace chalkgrad::detail {
 namespace {
 
-constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+constexpr std::uint32_t nobody = static_cast<std::uint32_t>(-1);
 
 /// Columns of one input that no output sees two of.
 struct Group {
     std::vector<std::size_t> columns;
-    std::vector<std::size_t> owner;  ///< by row of all outputs: its column, or nobody
+    Recycling<std::uint32_t> owner;  ///< by row of all outputs: its column, or nobody
 };
 
 /// How fast a column moves in a shared run. Were it the same for all, slopes could cancel: those of a softmax add up to
@@ -24,33 +25,57 @@ double weight_of(std::size_t column) {
     return 1 + static_cast<double>((column + 1) * 0x9E3779B97F4A7C15u >> 44) * 0x1p-20;
 }
 
+/// Whether an output element depends on every element of input x, as the backward has it: then no columns can share a run.
+bool some_output_feels_all(Subject& s, std::size_t x) {
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const Block& b = s.block(y, x);
+        for (const Span& span : b.spans) {
+            const double* row = b.analytic.data() + span.at;
+            if (span.count == b.columns && std::find(row, row + span.count, 0.) == row + span.count) return true;
+        }
+    }
+    return false;
+}
+
 /// First fit by the zeros of the backward's Jacobian. Those may be wrong, so what a shared run gives is believed only
 /// where it agrees with them.
 std::vector<Group> groups_of(Subject& s, std::size_t x) {
-    std::vector<std::vector<std::size_t>> reached(s.inputs[x].size());  // rows, by column
-    std::size_t row = 0;
+    const std::size_t columns = s.inputs[x].size();
+    std::vector<Group> groups;
+    if (some_output_feels_all(s, x)) {
+        for (std::size_t j = 0; j < columns; ++j) groups.push_back({{j}, {}});
+        return groups;
+    }
+    // The rows that column j reaches are rows[begin[j]], …, rows[begin[j + 1] − 1]; first begin[j + 2] counts them.
+    std::vector<std::size_t> begin(columns + 2, 0);
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Block& b = s.block(y, x);
-        for (std::size_t i = 0; i < b.rows; ++i, ++row)
-            for (std::size_t j = 0; j < b.columns; ++j)
-                if (b.at(b.analytic, i)[j] != 0) reached[j].push_back(row);
+        b.each([&](std::size_t, std::size_t j, std::size_t k) { begin[j + 2] += b.analytic[k] != 0; });
     }
-    std::vector<Group> groups;
-    for (std::size_t j = 0; j < reached.size(); ++j) {
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    Recycling<std::uint32_t> rows(begin.back());
+    std::size_t row = 0;
+    for (std::size_t y = 0; y < s.outputs.size(); row += s.block(y, x).rows, ++y) {
+        const Block& b = s.block(y, x);
+        b.each([&](std::size_t i, std::size_t j, std::size_t k) {
+            if (b.analytic[k] != 0) rows[begin[j + 1]++] = static_cast<std::uint32_t>(row + i);
+        });
+    }
+    for (std::size_t j = 0; j < columns; ++j) {
+        const std::uint32_t *first = rows.data() + begin[j], *last = rows.data() + begin[j + 1];
         const auto free = [&](const Group& g) {
-            return std::all_of(reached[j].begin(), reached[j].end(),
-                               [&](std::size_t r) { return g.owner[r] == nobody; });
+            return std::all_of(first, last, [&](std::uint32_t r) { return g.owner[r] == nobody; });
         };
         auto group = std::find_if(groups.begin(), groups.end(), free);
-        if (group == groups.end()) group = groups.insert(group, Group{{}, std::vector<std::size_t>(s.rows, nobody)});
+        if (group == groups.end()) group = groups.insert(group, Group{{}, Recycling<std::uint32_t>(s.rows, nobody)});
         group->columns.push_back(j);
-        for (const std::size_t r : reached[j]) group->owner[r] = j;
+        for (const std::uint32_t* r = first; r != last; ++r) group->owner[*r] = static_cast<std::uint32_t>(j);
     }
     return groups;
 }
 
 /// The size of the largest element, to judge others by.
-double scale_of(const std::vector<double>& numbers) {
+double scale_of(const Matrix& numbers) {
     double scale = 0;
     for (const double v : numbers)
         if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
@@ -67,24 +92,33 @@ void each_row(Subject& s, std::size_t x, F f) {
     }
 }
 
-/// Of the backward's Jacobian by input x, for each output.
-std::vector<double> scales_of(Subject& s, std::size_t x) {
-    std::vector<double> scales;
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) scales.push_back(scale_of(s.block(y, x).analytic));
-    return scales;
-}
+/// What the backward says of the columns of one input, by row of all outputs.
+class Backward {
+public:
+    Backward(Subject& s, std::size_t x) : s_(s), x_(x), expected_{std::vector<double>(s.rows), {}, 0.1 * s.options.tolerance} {
+        for (std::size_t y = 0; y < s.outputs.size(); ++y)
+            expected_.size.insert(expected_.size.end(), s.outputs[y].size(), scale_of(s.block(y, x).analytic));
+    }
+    /// When column j moves alone, and when a group moves together; good until the next call.
+    const Expected& of(std::size_t j) {
+        each_row(s_, x_, [&](Block& b, std::size_t i, std::size_t row) {
+            expected_.slope[row] = b.spans[i].holds(j) ? b.analytic[b.spans[i][j]] : 0;
+        });
+        return expected_;
+    }
+    const Expected& of(const Group& group) {
+        each_row(s_, x_, [&](Block& b, std::size_t i, std::size_t row) {
+            const std::size_t j = group.owner[row];
+            expected_.slope[row] = j == nobody ? 0 : weight_of(j) * b.analytic[b.spans[i][j]];
+        });
+        return expected_;
+    }
 
-/// What the backward says that the columns of a group give when they move together.
-Expected expected_of(Subject& s, std::size_t x, const Group& group, const std::vector<double>& scales) {
-    Expected expected{std::vector<double>(s.rows), std::vector<double>(s.rows), 0.1 * s.options.tolerance};
-    const bool alone = group.columns.size() == 1;
-    each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
-        const std::size_t j = alone ? group.columns[0] : group.owner[row];
-        expected.slope[row] = j == nobody ? 0 : (alone ? 1 : weight_of(j)) * b.at(b.analytic, i)[j];
-        expected.size[row] = scales[b.output];
-    });
-    return expected;
-}
+private:
+    Subject& s_;
+    const std::size_t x_;
+    Expected expected_;
+};
 
 /// Whether a shared run gives slopes as expected: then each belongs to the owner of its row.
 bool believable(const Expected& expected, const std::vector<double>& slopes, const std::vector<double>& slack) {
@@ -97,7 +131,7 @@ bool believable(const Expected& expected, const std::vector<double>& slopes, con
 void note_kink(Subject& s, const Block& b, std::size_t i, std::size_t j, const Column& column, std::size_t row) {
     const Slopes &left = column.both_sides->first, &right = column.both_sides->second;
     const Var<double>&x = s.inputs[b.input], &y = s.outputs[b.output];
-    const double l = left.slope[row], r = right.slope[row], a = b.analytic[i * b.columns + j];
+    const double l = left.slope[row], r = right.slope[row], a = b.analytic[b.spans[i][j]];
     const double slack = s.options.tolerance * std::max(std::abs(l), std::abs(r)) +
                          10 * (left.error[row] + right.error[row]) + b.rounding;
     if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return;  // smooth along this output
@@ -111,10 +145,18 @@ void note_kink(Subject& s, const Block& b, std::size_t i, std::size_t j, const C
         describe(x), fmt::join(multi_index(j, x.shape()), ", "), a, l, r));
 }
 
-void put_single(Subject& s, std::size_t x, std::size_t j, const Column& column) {
+void put_single(Subject& s, std::size_t x, std::size_t j, const Column& column, const Expected& expected) {
     each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
-        b.at(b.numeric, i)[j] = column.slope[row];
-        b.at(b.error, i)[j] = column.error[row];
+        if (!b.spans[i].holds(j)) {
+            const auto felt = [&](const Slopes& slopes) {
+                return !(std::abs(slopes.slope[row]) <= expected.tolerance * expected.size[row] + slopes.error[row] + b.rounding);
+            };
+            s.outgrown = s.outgrown || felt(column) ||
+                         (column.both_sides && (felt(column.both_sides->first) || felt(column.both_sides->second)));
+            return;
+        }
+        b.numeric[b.spans[i][j]] = column.slope[row];
+        b.error[b.spans[i][j]] = column.error[row];
         if (!column.both_sides) return;
         b.on_kink[j] = column.declared ? 1 : 2;
         note_kink(s, b, i, j, column, row);
@@ -137,31 +179,30 @@ void fill_differences_in(Subject& s) {
             s.block(y, x).rounding =
                 4 * std::numeric_limits<double>::epsilon() * size / shortest + unseen * std::max(1.0, size);
         }
-        const std::vector<double> scales = scales_of(s, x);
-        const auto along = [&](const Group& group, const Expected& expected) {
-            const bool alone = group.columns.size() == 1;
+        Backward backward(s, x);
+        const bool confirms = !s.options.quick && std::is_same_v<U, long double>;
+        const auto along = [&](const std::vector<std::size_t>& columns, const Expected& expected) {
             std::vector<Move> direction;
-            for (const std::size_t j : group.columns) direction.push_back({line, j, alone ? 1 : weight_of(j)});
-            const bool confirms = !s.options.quick && std::is_same_v<U, long double>;
+            for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
             return differences.along(direction, s.dependents[x], s.lengths[x], confirms ? &expected : nullptr);
         };
         const auto by_itself = [&](std::size_t j) {
-            const Group alone{{j}, {}};
-            put_single(s, x, j, along(alone, expected_of(s, x, alone, scales)));
+            const Expected& expected = backward.of(j);
+            put_single(s, x, j, along({j}, expected), expected);
         };
         for (const Group& group : groups_of(s, x)) {
             if (group.columns.size() == 1) {
                 by_itself(group.columns[0]);
                 continue;
             }
-            const Expected expected = expected_of(s, x, group, scales);
-            const Column column = along(group, expected);
+            const Expected& expected = backward.of(group);
+            const Column column = along(group.columns, expected);
             if (!column.both_sides && believable(expected, column.slope, column.error)) {
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
-                    const std::size_t j = group.owner[row];
+                    const std::uint32_t j = group.owner[row];
                     if (j == nobody) return;
-                    b.at(b.numeric, i)[j] = column.slope[row] / weight_of(j);
-                    b.at(b.error, i)[j] = column.error[row];
+                    b.numeric[b.spans[i][j]] = column.slope[row] / weight_of(j);
+                    b.error[b.spans[i][j]] = column.error[row];
                 });
             } else {
                 for (const std::size_t j : group.columns) by_itself(j);
@@ -174,26 +215,31 @@ void fill_differences_in(Subject& s) {
 
 namespace {
 
-/// One sweep for each output element; row(y, i, x, gradient) takes what arrives at input x.
+/// The gradient of every output element; row(block, span, gradient) takes what arrives at an input, from the first element
+/// of the span on.
 template <class U, class Row>
 void each_sweep(Subject& s, Replay<U>& program, Row row) {
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         std::vector<U> cotangent(s.outputs[y].size(), U(0));
-        for (std::size_t i = 0; i < cotangent.size(); ++i) {
-            cotangent[i] = 1;
+        for (const std::vector<std::size_t>& rows : shared_sweeps(s, y)) {
+            for (const std::size_t i : rows) cotangent[i] = 1;
             program.backward(s.output_lines[y], cotangent.data());
-            cotangent[i] = 0;
-            for (std::size_t x = 0; x < s.inputs.size(); ++x)
-                if (const U* g = program.gradient(s.inputs[x].line())) row(y, i, x, g);
+            for (const std::size_t i : rows) cotangent[i] = 0;
+            for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+                const U* g = program.gradient(s.inputs[x].line());
+                Block& b = s.block(y, x);
+                for (const std::size_t i : rows)
+                    if (g != nullptr) row(b, b.spans[i], g + b.spans[i].first);
+            }
         }
     }
 }
 
 }  // namespace
 
-void fill_backward(Subject& s, std::vector<double> Block::*matrix) {
-    each_sweep(s, s.program, [&](std::size_t y, std::size_t i, std::size_t x, const double* g) {
-        std::copy_n(g, s.inputs[x].size(), s.block(y, x).at(s.block(y, x).*matrix, i));
+void fill_backward(Subject& s, Matrix Block::*matrix) {
+    each_sweep(s, s.program, [&](Block& b, const Span& span, const double* g) {
+        std::copy_n(g, span.count, (b.*matrix).data() + span.at);
     });
 }
 
@@ -201,14 +247,17 @@ void fill_backward(Subject& s, std::vector<double> Block::*matrix) {
 // be.
 void measure_inexact(Subject& s) {
     if (!s.has_dual || !s.blocks.front().inexact.empty()) return;
-    for (Block& b : s.blocks) b.inexact.assign(b.analytic.size(), 0);
+    std::vector<double> losses;
+    for (Block& b : s.blocks) {
+        b.inexact.assign(b.stored(), 0);
+        losses.push_back(s.loss(b.output, b.input, std::numeric_limits<double>::epsilon()));
+    }
     Replay<long double> program(s.outputs);
-    each_sweep(s, program, [&](std::size_t y, std::size_t i, std::size_t x, const long double* g) {
-        Block& b = s.block(y, x);
-        const double loss = s.loss(y, x, std::numeric_limits<double>::epsilon());
-        for (std::size_t j = 0; j < b.columns; ++j) {
-            const double gap = std::abs(b.at(b.analytic, i)[j] - static_cast<double>(g[j]));
-            if (gap <= loss) b.at(b.inexact, i)[j] = 10 * gap;
+    each_sweep(s, program, [&](Block& b, const Span& span, const long double* g) {
+        const double loss = losses[static_cast<std::size_t>(&b - s.blocks.data())];
+        for (std::size_t n = 0; n < span.count; ++n) {
+            const double gap = std::abs(b.analytic[span.at + n] - static_cast<double>(g[n]));
+            if (gap <= loss) b.inexact[span.at + n] = 10 * gap;
         }
     });
 }
@@ -227,20 +276,25 @@ void fill_dual(Subject& s) {
                 slopes[row] = program.values(s.output_lines[b.output])[i].d;
             });
         };
-        const std::vector<double> scales = scales_of(s, x);
+        Backward backward(s, x);
         for (const Group& group : groups_of(s, x)) {
             run(group.columns);
-            if (group.columns.size() == 1 || believable(expected_of(s, x, group, scales), slopes, exactly)) {
-                const bool alone = group.columns.size() == 1;
+            if (group.columns.size() > 1 && believable(backward.of(group), slopes, exactly)) {
                 each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
-                    const std::size_t j = alone ? group.columns[0] : group.owner[row];
-                    if (j != nobody) b.at(b.dual, i)[j] = alone ? slopes[row] : slopes[row] / weight_of(j);
+                    const std::uint32_t j = group.owner[row];
+                    if (j != nobody) b.dual[b.spans[i][j]] = slopes[row] / weight_of(j);
                 });
                 continue;
             }
             for (const std::size_t j : group.columns) {
-                run({j});
-                each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) { b.at(b.dual, i)[j] = slopes[row]; });
+                if (group.columns.size() > 1) run({j});
+                const Expected& expected = backward.of(j);
+                each_row(s, x, [&](Block& b, std::size_t i, std::size_t row) {
+                    if (b.spans[i].holds(j))
+                        b.dual[b.spans[i][j]] = slopes[row];
+                    else if (!(std::abs(slopes[row]) <= expected.tolerance * expected.size[row]))
+                        s.outgrown = true;
+                });
             }
         }
         program.run(s.dependents[x]);
@@ -258,18 +312,21 @@ void fill_differences(Subject& s) {
 void measure_rounding(Subject& s) {
     const auto suspicious = [&] {
         for (const Block& b : s.blocks) {
-            const double scale = scale_of(b.numeric);
-            for (std::size_t k = 0; k < b.numeric.size(); ++k)
-                if (std::abs(b.analytic[k] - b.numeric[k]) > s.options.tolerance * scale + b.slack(k) &&
-                    !b.on_kink[k % b.columns])
-                    return true;
+            const double allowed = s.options.tolerance * scale_of(b.numeric);
+            bool found = false;
+            for (const Span& span : b.spans)
+                for (std::size_t k = span.at; k < span.at + span.count; ++k)
+                    if (!(std::abs(b.analytic[k] - b.numeric[k]) <= allowed))
+                        found |= !b.on_kink[span.first + k - span.at] &&
+                                 std::abs(b.analytic[k] - b.numeric[k]) > allowed + b.slack(k);
+            if (found) return true;
         }
         return false;
     };
     if (!suspicious()) return;
     measure_inexact(s);
     for (Block& b : s.blocks) {
-        b.nearby.assign(b.analytic.size(), 0);
+        b.nearby.assign(b.stored(), 0);
         b.wobble = b.nearby;
     }
     for (std::uint64_t which = 0; which < 3; ++which)

@@ -26,24 +26,25 @@ Subject::Subject(const std::vector<Var<double>>& outputs_, const std::vector<Var
         if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
 }
 
-void Subject::allocate_blocks() {
-    for (std::size_t y = 0; y < outputs.size(); ++y)
+void Subject::allocate_blocks(const std::vector<std::vector<Span>>& structure) {
+    blocks.clear();
+    std::size_t row = 0;
+    for (std::size_t y = 0; y < outputs.size(); row += outputs[y].size(), ++y)
         for (std::size_t x = 0; x < inputs.size(); ++x) {
-            const std::size_t r = outputs[y].size(), c = inputs[x].size();
-            const std::vector<double> zeros(r * c, 0);
-            blocks.push_back({y,
-                              x,
-                              r,
-                              c,
-                              zeros,
-                              zeros,
-                              zeros,
-                              has_dual ? zeros : std::vector<double>(),
-                              {},
-                              {},
-                              {},
-                              0,
-                              std::vector<char>(c, 0)});
+            Block& b = blocks.emplace_back();
+            b.output = y;
+            b.input = x;
+            b.rows = outputs[y].size();
+            b.columns = inputs[x].size();
+            std::size_t stored = 0;
+            for (std::size_t i = 0; i < b.rows; ++i) {
+                Span& span = b.spans.emplace_back(structure[x].empty() ? Span{0, b.columns} : structure[x][row + i]);
+                span.at = stored;
+                stored += span.count;
+            }
+            for (auto matrix : {&Block::analytic, &Block::numeric, &Block::error}) (b.*matrix).assign(stored, 0);
+            if (has_dual) b.dual.assign(stored, 0);
+            b.on_kink.assign(b.columns, 0);
         }
 }
 

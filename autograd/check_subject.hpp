@@ -8,23 +8,71 @@
 #include <chalkgrad/autograd/difference.hpp>
 #include <chalkgrad/autograd/gradcheck.hpp>
 #include <chalkgrad/autograd/numbers.hpp>
+#include <chalkgrad/autograd/pool.hpp>
 #include <chalkgrad/autograd/random.hpp>
 
 namespace chalkgrad::detail {
 
-/// The numbers of one (output, input) pair: rows are output elements, columns input elements.
+/// Memory that the next check of this thread uses again: to get it anew from the system costs more than to fill it. Large blocks
+/// go back at once.
+template <class T>
+struct Recycled {
+    using value_type = T;
+    static constexpr std::size_t largest = std::size_t(1) << 20;  // bytes
+
+    Recycled() = default;
+    template <class U>
+    Recycled(const Recycled<U>&) {}
+    T* allocate(std::size_t n) {
+        const std::size_t bytes = n * sizeof(T);
+        return static_cast<T*>(bytes <= largest ? scratch_pool().take(bytes) : ::operator new(bytes));
+    }
+    void deallocate(T* p, std::size_t n) {
+        if (n * sizeof(T) <= largest)
+            scratch_pool().give(p, n * sizeof(T));
+        else
+            ::operator delete(p);
+    }
+    bool operator==(const Recycled&) const { return true; }
+};
+template <class T>
+using Recycling = std::vector<T, Recycled<T>>;
+using Matrix = Recycling<double>;
+
+/// The columns of a row that its output element may feel: `count` from `first` on. Their numbers lie from `at` on.
+struct Span {
+    std::size_t first = 0, count = 0, at = 0;
+
+    bool holds(std::size_t column) const { return column - first < count; }
+    std::size_t operator[](std::size_t column) const { return at + column - first; }
+};
+
+/// The numbers of one (output, input) pair: rows are output elements, columns input elements. Only spans are stored: outside
+/// them the Jacobian is 0, forwards and backwards (check_structure.cpp).
 struct Block {
-    std::size_t output, input;  ///< positions in the caller's lists
-    std::size_t rows, columns;
-    std::vector<double> analytic, numeric, error, dual;
-    std::vector<double> nearby;   ///< working memory: the backward beside the point
-    std::vector<double> wobble;   ///< how much rounding its inputs changes the backward's; empty: not measured
-    std::vector<double> inexact;  ///< what the backward loses in double beside long double, where that can be rounding;
+    std::size_t output = 0, input = 0;  ///< positions in the caller's lists
+    std::size_t rows = 0, columns = 0;
+    std::vector<Span> spans;  ///< by row
+    Matrix analytic, numeric, error, dual;
+    Matrix nearby;                ///< working memory: the backward beside the point
+    Matrix wobble;                ///< how much rounding its inputs changes the backward's; empty: not measured
+    Matrix inexact;               ///< what the backward loses in double beside long double, where that can be rounding;
                                   ///< empty: not measured
     double rounding = 0;          ///< of a slope in double: units in the last place of max|y| / smallest length
     std::vector<char> on_kink;    ///< by column: 1 for a kink that an op declares, 2 for one that only differences show
-    double* at(std::vector<double>& matrix, std::size_t row) { return matrix.data() + row * columns; }
-    const double* at(const std::vector<double>& matrix, std::size_t row) const { return matrix.data() + row * columns; }
+    std::size_t stored() const { return analytic.size(); }
+    bool is_dense() const { return stored() == rows * columns; }
+    /// Calls f(row, column, where its numbers are) for every element of the spans.
+    template <class F>
+    void each(F f) const {
+        for (std::size_t i = 0; i < rows; ++i) each_of_row(i, [&](std::size_t j, std::size_t k) { f(i, j, k); });
+    }
+    /// The same for one row: f(column, where).
+    template <class F>
+    void each_of_row(std::size_t row, F f) const {
+        const Span span = spans[row];
+        for (std::size_t n = 0; n < span.count; ++n) f(span.first + n, span.at + n);
+    }
     /// What an element may be off for reasons of rounding, the differences' and the backward's own.
     double slack(std::size_t k) const {
         return 10 * error[k] + rounding + (wobble.empty() ? 0 : 30 * wobble[k]) + (inexact.empty() ? 0 : inexact[k]);
@@ -49,10 +97,12 @@ struct Subject {
     GradcheckReport report;
     bool has_dual = true;          ///< dual numbers and long double can run the program
     bool contract_broken = false;  ///< the backward is not what the tape relies on
+    bool outgrown = false;         ///< something was felt outside a span: the structure does not hold
     bool drowned = false;          ///< the transpose identity is lost in rounding errors
 
     Block& block(std::size_t output, std::size_t input) { return blocks[output * inputs.size() + input]; }
-    void allocate_blocks();
+    /// `structure`: by input the spans of all output elements, nothing where each may feel all of it.
+    void allocate_blocks(const std::vector<std::vector<Span>>& structure);
     double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
     /// The largest finite number of a variable, without its sign.
     static double size_of(const Var<double>& v);
@@ -106,7 +156,11 @@ void set_tangents(Subject& subject, Replay<Dual<double>>& program, const std::ve
 
 // ---- the steps; each fills in a part of the subject
 
-void fill_backward(Subject& subject, std::vector<double> Block::*matrix);
+/// By input the spans of all output elements, one output behind the other; nothing for an input that all of them may feel.
+std::vector<std::vector<Span>> find_structure(Subject& subject);
+/// Rows of one output whose spans do not overlap, so that one sweep gives all of them.
+std::vector<std::vector<std::size_t>> shared_sweeps(const Subject& subject, std::size_t output);
+void fill_backward(Subject& subject, Matrix Block::*matrix);
 void fill_dual(Subject& subject);
 void fill_differences(Subject& subject);
 /// Measures Block::wobble and Block::inexact, if an element may turn out wrong.

@@ -1,11 +1,10 @@
-// gradcheck: the order of the steps, and the verdict.
+// gradcheck: the order of the steps.
 #include <chalkgrad/autograd/gradcheck.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/check_subject.hpp>
 
@@ -14,143 +13,6 @@ namespace detail {
 namespace {
 
 constexpr std::size_t largest_automatic = 4'000'000, largest_full = 40'000'000;  // elements of a Jacobian
-
-/// An output element of −inf with a gradient of exactly 0: a masked logarithm, which has no slope to compare.
-bool masked(const Subject& s, const Block& b, std::size_t row) {
-    const double* analytic = b.at(b.analytic, row);
-    return s.outputs[b.output].data()[row] == -HUGE_VAL &&
-           std::all_of(analytic, analytic + b.columns, [](double a) { return a == 0; });
-}
-
-double worse(double a, double b) { return std::isnan(b) || b > a ? b : a; }
-
-void note_worst(Subject& s, const Block& b, std::size_t k, double relative) {
-    const Var<double>&y = s.outputs[b.output], &x = s.inputs[b.input];
-    const Record& record = (*y.state())[static_cast<Index>(y.line())];
-    s.report.worst = {record.op != nullptr ? record.op->name() : "leaf",
-                      describe(y),
-                      describe(x),
-                      multi_index(k / b.columns, y.shape()),
-                      multi_index(k % b.columns, x.shape()),
-                      b.analytic[k],
-                      b.numeric[k],
-                      relative,
-                      s.options.tolerance};
-}
-
-/// What the elements of one block add to the report; `unresolved` and `unfinite` turn true where they decide nothing.
-void judge_block(Subject& s, const Block& b, double& worst_excess, bool& unresolved, bool& unfinite) {
-    GradcheckReport& report = s.report;
-    std::vector<char> row_is_masked(b.rows);
-    for (std::size_t i = 0; i < b.rows; ++i) row_is_masked[i] = masked(s, b, i);
-    const auto each_smooth = [&](auto f) {
-        for (std::size_t i = 0; i < b.rows; ++i)
-            for (std::size_t j = 0; j < b.columns && !row_is_masked[i]; ++j)
-                if (!b.on_kink[j]) f(i * b.columns + j);
-    };
-    double scale = 0, exact_scale = 0;
-    each_smooth([&](std::size_t k) {
-        if (std::isfinite(b.numeric[k])) scale = std::max(scale, std::abs(b.numeric[k]));
-        if (s.has_dual) exact_scale = std::max(exact_scale, std::abs(b.dual[k]));
-    });
-    report.elements += b.rows * b.columns;
-    each_smooth([&](std::size_t k) {
-        const bool empty =
-            b.analytic[k] == 0 && b.numeric[k] == 0 && b.error[k] == 0 && (!s.has_dual || b.dual[k] == 0);
-        if (empty && worst_excess >= 0) return;  // most of a large Jacobian
-        const double a = b.analytic[k], n = b.numeric[k], difference = std::abs(a - n);
-        if (exact_scale > 0) report.dual = worse(report.dual, std::abs(a - b.dual[k]) / exact_scale);
-        if (!std::isfinite(a) || !std::isfinite(n)) {
-            unfinite = true;
-            if (std::isfinite(n) && b.error[k] <= s.options.tolerance * scale) {  // a smooth point with a wild gradient
-                ++report.failed;
-                worst_excess = HUGE_VAL;
-                note_worst(s, b, k, HUGE_VAL);
-            }
-            return;
-        }
-        const double relative = difference == 0 ? 0 : difference / std::max(scale, std::numeric_limits<double>::min());
-        const double resolution = scale > 0 ? b.error[k] / scale : 0;
-        report.resolution = std::max(report.resolution, resolution);
-        const bool within = difference <= s.options.tolerance * scale;
-        const bool decided = difference > s.options.tolerance * scale + b.slack(k);
-        if (decided) ++report.failed;
-        if (!decided && (!within || resolution > s.options.tolerance)) unresolved |= scale > 0 || difference > 0;
-        if (within || decided) report.difference = std::max(report.difference, relative);
-        const double excess = decided ? 1 + relative : relative;
-        if (excess > worst_excess) {
-            worst_excess = excess;
-            note_worst(s, b, k, relative);
-        }
-    });
-}
-
-/// The first number that is not finite, of the inputs or else of the outputs.
-void name_unfinite(Subject& s) {
-    for (const std::vector<Var<double>>* vars : {&s.inputs, &s.outputs})
-        for (const Var<double>& x : *vars)
-            for (std::size_t j = 0; j < x.size(); ++j)
-                if (!std::isfinite(x.data()[j])) {
-                    s.say(fmt::format("{}[{}] is {}", describe(x), fmt::join(multi_index(j, x.shape()), ", "), x.data()[j]));
-                    return;
-                }
-}
-
-/// Whether the outputs stay as they are to the last bit when the inputs move by less than single precision sees, and only then.
-bool is_coarse(Subject& s) {
-    const auto outputs_after = [&](double change) {
-        std::vector<double> all;
-        s.beside(12, change, [&] {
-            for (std::size_t y = 0; y < s.outputs.size(); ++y)
-                all.insert(all.end(), s.program.values(s.output_lines[y]), s.program.values(s.output_lines[y]) + s.outputs[y].size());
-        });
-        return all;
-    };
-    const std::vector<double> here = outputs_after(0);
-    return here == outputs_after(1e-10) && here != outputs_after(1e-5);
-}
-
-}  // namespace
-
-void judge(Subject& s) {
-    GradcheckReport& report = s.report;
-    bool unresolved = false, unfinite = false;
-    double worst_excess = -1;
-    for (const Block& b : s.blocks) judge_block(s, b, worst_excess, unresolved, unfinite);
-    const bool broken = s.has_dual && !(report.transpose <= s.options.identity_tolerance);
-    if (broken && std::isfinite(report.transpose))
-        s.say(
-            fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by "
-                        "{:.2g} of Σ|terms|",
-                        report.transpose));
-    if (report.failed > 0 && !s.contract_broken && !s.has_dual && is_coarse(s)) {
-        report.verdict = Verdict::inconclusive;
-        s.say("the outputs do not move when the inputs move by 1e-10 of themselves: something in between computes in single precision, "
-              "and differences tell nothing; compute in double");
-    } else if (report.failed > 0 || s.contract_broken || (broken && std::isfinite(report.transpose))) {
-        report.verdict = Verdict::fail;
-    } else if (unfinite || broken) {
-        report.verdict = Verdict::inconclusive;
-        s.say("values or slopes at this point are not finite; choose another point");
-        name_unfinite(s);
-    } else if (unresolved) {
-        report.verdict = Verdict::inconclusive;
-        s.say(
-            fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point "
-                        "where the output neither "
-                        "saturates nor overflows",
-                        report.resolution, s.options.tolerance));
-    } else if (s.drowned) {
-        report.verdict = Verdict::inconclusive;
-        s.say(
-            "what is left of the gradient at this point is no larger than its rounding errors; choose a point that "
-            "does not saturate");
-    } else if (!report.kinks.empty() && report.verdict == Verdict::pass) {
-        report.verdict = Verdict::kink;
-    }
-}
-
-namespace {
 
 /// Names inputs and outputs without a single number; true where nothing else is left.
 bool nothing_to_check(Subject& s) {
@@ -169,10 +31,18 @@ bool nothing_to_check(Subject& s) {
 
 /// The whole Jacobian.
 void check_in_full(Subject& s) {
-    s.allocate_blocks();
-    fill_backward(s, &Block::analytic);
-    if (s.has_dual) fill_dual(s);
-    fill_differences(s);
+    const auto fill = [&](const std::vector<std::vector<Span>>& structure) {
+        s.allocate_blocks(structure);
+        fill_backward(s, &Block::analytic);
+        if (s.has_dual) fill_dual(s);
+        fill_differences(s);
+    };
+    const GradcheckReport before = s.report;
+    fill(find_structure(s));
+    if (s.outgrown) {
+        s.report = before;
+        fill(std::vector<std::vector<Span>>(s.inputs.size()));
+    }
     measure_rounding(s);
     if (s.has_dual) check_transpose(s);
     check_identities(s);
