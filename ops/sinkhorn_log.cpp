@@ -1,5 +1,5 @@
 // sinkhorn_log:  fᵢ ← log Σⱼ exp(Lᵢⱼ − gⱼ),  gⱼ ← log Σᵢ exp(Lᵢⱼ − fᵢ),  k times each;  y = exp(L − f − g)
-#include <chalkgrad/autograd/kernel.hpp>
+#include <chalkgrad/autograd/long_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -19,7 +19,7 @@ FAST inline void half_step(std::size_t n, const T* m, const T* other, T* potenti
         total[i] = 0;
     });
     for (std::size_t j = 0; j < n; ++j)
-        each<T>(n, [=](std::size_t i) FAST { total[i] += exp(m[j * n + i] - other[j] - potential[i]); });
+        each<T>(n, [=](std::size_t i) FAST { total[i] += exp_of(m[j * n + i] - other[j] - potential[i]); });
     each<T>(n, [=](std::size_t i) FAST { potential[i] = total[i] == 0 ? T(0) : potential[i] + log(total[i]); });
 }
 
@@ -42,7 +42,7 @@ FAST inline void iterate(std::size_t n_, std::size_t k, bool rows_first, bool ke
     const T *const f = rows_first ? other : own, *const g = rows_first ? own : other;
     for (std::size_t i = 0; i < n; ++i) {
         const T fi = f[i];
-        each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = exp(logits[i * n + j] - fi - g[j]); });
+        each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = exp_of(logits[i * n + j] - fi - g[j]); });
     }
 }
 
@@ -70,14 +70,14 @@ FAST inline void unroll(std::size_t n_, std::size_t k, bool rows_first, const T*
         if ((t % 2 == 0) == rows_first) {
             for (std::size_t i = 0; i < n; ++i) {
                 const T fi = own[i], s = sum<T>(n, [=](std::size_t j) FAST { return g[i * n + j]; });
-                each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= s * exp(logits[i * n + j] - fi - other[j]); });
+                each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= s * exp_of(logits[i * n + j] - fi - other[j]); });
             }
         } else {
             each<T>(n, [=](std::size_t j) FAST { total[j] = 0; });
             for (std::size_t i = 0; i < n; ++i) each<T>(n, [=](std::size_t j) FAST { total[j] += g[i * n + j]; });
             for (std::size_t i = 0; i < n; ++i) {
                 const T fi = other[i];
-                each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= total[j] * exp(logits[i * n + j] - fi - own[j]); });
+                each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= total[j] * exp_of(logits[i * n + j] - fi - own[j]); });
             }
         }
     }
