@@ -60,12 +60,14 @@ int run_and_wait(const std::vector<std::string>& command) {
     return WEXITSTATUS(status);
 }
 
-void compile_program(const std::vector<fs::path>& sources, const fs::path& program) {
+void compile_program(const std::vector<fs::path>& sources, const fs::path& program,
+                     const std::vector<std::string>& flags) {
     const Place place = find_chalkgrad();
     const char* const chosen = std::getenv("CXX");
     std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
     for (const char* const flag : {"-std=c++20", "-O1", "-Wall"}) command.emplace_back(flag);
     for (const std::string& flag : words(CHALKGRAD_COMPILE_FLAGS, '|')) command.push_back(flag);
+    command.insert(command.end(), flags.begin(), flags.end());
     command.push_back("-I" + place.headers.string());
     for (const fs::path& source : sources) command.push_back(source.string());
     command.push_back(place.library.string());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/suggest.hpp>
+#include <chalkgrad/experiments/exercises.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/json.hpp>
 #include <chalkgrad/nn/catalog.hpp>
@@ -31,9 +32,11 @@ std::vector<Item> items(const std::string& what) {
     } else if (what == "models") {
         for (const nn::ModelType& type : nn::model_types())
             list.push_back({std::string(type.name), nn::facts_line(type), "§16"});
+    } else if (what == "exercises") {
+        for (const Exercise& e : exercises()) list.push_back({e.name, e.purpose, e.section});
     } else {
-        const std::vector<std::string> known = {"ops", "experiments", "blocks", "models"};
-        throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments, blocks or models", what, did_you_mean(what, known)));
+        const std::vector<std::string> known = {"ops", "experiments", "blocks", "models", "exercises"};
+        throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments, blocks, models or exercises", what, did_you_mean(what, known)));
     }
     return list;
 }

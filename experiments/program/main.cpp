@@ -5,6 +5,7 @@
 #include <chalkgrad/autograd/suggest.hpp>
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/experiments/program/eval.hpp>
+#include <chalkgrad/experiments/program/exercise.hpp>
 #include <chalkgrad/experiments/program/gradcheck.hpp>
 #include <chalkgrad/experiments/program/graph.hpp>
 #include <chalkgrad/experiments/program/inspect.hpp>
@@ -120,10 +121,10 @@ void add_rng(CLI::App& app, Call& call) {
 
 void add_list(CLI::App& app, Call& call) {
     const auto [command, options] =
-        add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks, models", run_list,
+        add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks, models, exercises", run_list,
                                  "  chalkgrad list ops\n"
                                  "  chalkgrad list experiments --json");
-    command->add_option("WHAT", options->what, "ops, experiments, blocks or models")->required();
+    command->add_option("WHAT", options->what, "ops, experiments, blocks, models or exercises")->required();
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
@@ -247,6 +248,24 @@ void add_inspect(CLI::App& app, Call& call) {
     command->add_flag("--explain", options->explain, "Walk through the block in words")->excludes(json);
 }
 
+void add_exercise(CLI::App& app, Call& call) {
+    const auto [command, options] = add_command<ExerciseCommand>(
+        app, call, "exercise", "Exercises: derive a backward, write it, and have it checked", run_exercise,
+        "  chalkgrad exercise list\n"
+        "  chalkgrad exercise show rms_norm                                  the task\n"
+        "  chalkgrad exercise show rms_norm --starter -o rms_norm.cpp        the file to fill in\n"
+        "  chalkgrad exercise show rms_norm --hint 1\n"
+        "  chalkgrad exercise check rms_norm rms_norm.cpp                    compiles it and checks values and gradients\n"
+        "Exit status of check: 0 right, 1 wrong, 2 when the file could not be checked.");
+    command->add_option("ACTION", options->action, "list, show or check")->required();
+    command->add_option("NAME", options->name, "An exercise ('chalkgrad exercise list' shows them)");
+    command->add_option("FILE", options->file, "check: your C++ file")->type_name("FILE.cpp");
+    command->add_option("--hint", options->hint, "show: only this hint, from 1")->type_name("N");
+    command->add_flag("--starter", options->starter, "show: only the file to start from");
+    command->add_option("-o,--output", options->output, "show --starter: write it there")->type_name("FILE.cpp");
+    command->add_flag("--json", options->json, "list, check: one JSON document on standard output");
+}
+
 // ---- the way out
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -296,6 +315,7 @@ int run(int argc, char** argv) {
     add_trace(app, call);
     add_present(app, call);
     add_inspect(app, call);
+    add_exercise(app, call);
     add_rng(app, call);
 
     check_command(app, argc, argv);

@@ -1,0 +1,33 @@
+// The exercises by name, along the course and from easy to hard.
+#include <chalkgrad/experiments/exercises.hpp>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/suggest.hpp>
+#include <chalkgrad/experiments/embedded.hpp>
+#include <chalkgrad/experiments/exercise_table.hpp>
+
+namespace chalkgrad {
+
+std::string_view Exercise::starter() const { return embedded("experiments/exercises/" + name + ".cpp"); }
+
+const std::vector<Exercise>& exercises() {
+    static const std::vector<Exercise> all = [] {
+        std::vector<Exercise> list = exercises_on_elements();
+        for (const Exercise& e : exercises_on_rows()) list.push_back(e);
+        return list;
+    }();
+    return all;
+}
+
+const Exercise& find_exercise(std::string_view name) {
+    std::vector<std::string> names;
+    for (const Exercise& e : exercises()) {
+        if (e.name == name) return e;
+        names.push_back(e.name);
+    }
+    throw Error(fmt::format("exercise: there is no exercise '{}'{}; 'chalkgrad exercise list' shows them all", name,
+                            did_you_mean(name, names)));
+}
+
+}  // namespace chalkgrad

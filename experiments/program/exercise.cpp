@@ -1,0 +1,245 @@
+// The exercises on the terminal; a student's file becomes a program of its own, which answers within limits.
+#include <chalkgrad/experiments/program/exercise.hpp>
+
+#include <cctype>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/autograd/suggest.hpp>
+#include <chalkgrad/experiments/exercise_grade.hpp>
+#include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/experiments/process.hpp>
+#include <chalkgrad/experiments/program/compile.hpp>
+#include <chalkgrad/experiments/program/terminal.hpp>
+
+namespace chalkgrad {
+namespace {
+
+// The limits stand before the initialisers of the student's file: 20 seconds, 8 GB, and 16 MB for a file or for what is
+// printed.
+constexpr int seconds = 20;
+constexpr const char* around = R"(#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace chalkgrad::exercise {
+std::string answer_all(const std::string& exercise, const std::string& request);
+}
+
+__attribute__((constructor(101))) static void set_limits() {
+    const auto limit = [](decltype(RLIMIT_CORE) what, rlim_t most) {
+        const rlimit both{most, most};
+        setrlimit(what, &both);
+    };
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, 16 << 20);
+    limit(RLIMIT_AS, rlim_t(8) << 30);
+    alarm(SECONDS);
+}
+
+int main(int, char** argument) {
+    std::stringstream request;
+    request << std::ifstream(argument[2]).rdbuf();
+    const std::string answer = chalkgrad::exercise::answer_all(argument[1], request.str());
+    std::ofstream out(argument[3]);
+    out << answer;
+    return out.flush() ? 0 : 1;
+}
+)";
+
+std::string around_with_limits() {
+    std::string text = around;
+    const std::string word = "SECONDS";
+    return text.replace(text.find(word), word.size(), std::to_string(seconds));
+}
+
+/// The first lines of what a student's program printed, on standard error.
+void show_printed(const std::string& printed) {
+    if (printed.empty()) return;
+    fmt::print(stderr, "Your file prints:\n");
+    std::size_t at = 0;
+    for (int line = 0; line < 10 && at < printed.size(); ++line) {
+        const std::size_t end = std::min(printed.find('\n', at), printed.size());
+        fmt::print(stderr, "  {}\n",
+                   one_line(std::string_view(printed).substr(at, std::min<std::size_t>(end - at, 200))));
+        at = end + 1;
+    }
+    if (at < printed.size()) fmt::print(stderr, "  … and {} bytes more\n", printed.size() - at);
+}
+
+/// Runs the student's program. Throws Error where it ends in any other way than it should.
+void run_limited(const std::vector<std::string>& command, const std::string& file) {
+    const File printed = temporary_file("exercise"), nothing = temporary_file("exercise");
+    const int out = fileno(printed.get());
+    const auto [failure, status] = run_program(command, {.in = fileno(nothing.get()), .out = out, .error = out});
+    show_printed(content(printed.get()));
+    if (failure != 0)
+        throw Error(
+            fmt::format("exercise: the program made of {} cannot be started: {}", file, std::strerror(failure)));
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        throw Error(
+            fmt::format("exercise: {} did not end within {} seconds; look for a loop that never stops", file, seconds));
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+        throw Error(
+            fmt::format("exercise: {} prints or writes more than 16 MB; take the output out of the loop", file));
+    if (WIFSIGNALED(status))
+        throw Error(fmt::format("exercise: {} crashed ({}); look for an index beyond the end of an array", file,
+                                strsignal(WTERMSIG(status))));
+}
+
+/// The source without comments and texts in quotes.
+std::string code_of(const std::string& source) {
+    std::string code;
+    for (std::size_t i = 0; i < source.size(); ++i) {
+        if (source.compare(i, 2, "//") == 0) {
+            i = std::min(source.find('\n', i), source.size() - 1);
+        } else if (source.compare(i, 2, "/*") == 0) {
+            i = std::min(source.find("*/", i + 2), source.size() - 2) + 1;
+            continue;
+        } else if (source[i] == '"') {
+            for (++i; i < source.size() && source[i] != '"' && source[i] != '\n'; ++i) i += source[i] == '\\';
+            continue;
+        }
+        code += source[i];
+    }
+    return code;
+}
+
+bool uses_word(const std::string& code, const std::string& word) {
+    const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    for (std::size_t at = code.find(word); at != std::string::npos; at = code.find(word, at + 1))
+        if ((at == 0 || !letter(code[at - 1])) && (at + word.size() == code.size() || !letter(code[at + word.size()])))
+            return true;
+    return false;
+}
+
+/// What the program of a student's file answers. Throws Error where the file is not for this exercise.
+nlohmann::json answer_of(const Exercise& exercise, const std::string& file) {
+    if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("exercise: there is no file {}", file));
+    const TemporaryFolder folder("exercise");
+    const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
+               request = folder.path() / "request.json", result = folder.path() / "answer.json";
+    write_file(main, around_with_limits());
+    write_file(request, exercise_request(exercise));
+    compile_program({file, main}, program,
+                    {"-DXTENSOR_ENABLE_ASSERT"});  // an index beyond an array is then an exception
+    run_limited({program.string(), exercise.name, request.string(), result.string()}, file);
+    if (!std::filesystem::exists(result))
+        throw Error(
+            fmt::format("exercise: {} left the program before its answer; take out calls such as exit()", file));
+    nlohmann::json answer = nlohmann::json::parse(read_file(result));
+    if (answer.contains("points")) return answer;
+    const nlohmann::json& registered = answer["solutions"];
+    if (registered.empty())
+        throw Error(fmt::format(
+            "exercise: {} names no solution; its last line must be CHALKGRAD_EXERCISE({}, forward, backward);", file,
+            exercise.name));
+    const std::string other = registered[0]["exercise"];
+    if (other != exercise.name)
+        throw Error(fmt::format("exercise: {} solves '{}', not '{}'; check it with 'chalkgrad exercise check {} {}'",
+                                file, other, exercise.name, other, file));
+    throw Error(fmt::format(
+        "exercise: the functions of {} take {} inputs, and {} has {}: {}; keep the signatures of the starter", file,
+        registered[0]["inputs"].get<std::size_t>(), exercise.name, exercise.inputs.size(),
+        fmt::join(exercise.inputs, ", ")));
+}
+
+int check(const ExerciseCommand& command) {
+    const Exercise& exercise = find_exercise(command.name);
+    Grade result = grade(exercise, answer_of(exercise, command.file));
+    // Right numbers are right numbers; but an op of the library in the place of a derivation should not go unnoticed.
+    if (uses_word(code_of(read_file(command.file)), "Tape"))
+        result.notes.emplace_back(
+            "Your file uses a Tape: that lets chalkgrad differentiate. The exercise is to write the gradient by hand.");
+    if (command.json)
+        fmt::print("{}", json_text(to_json(result)));
+    else
+        fmt::print("{}", to_text(result));
+    return result.right ? 0 : 1;
+}
+
+int list(const ExerciseCommand& command) {
+    if (command.json) {
+        nlohmann::json document = nlohmann::json::array();
+        for (const Exercise& e : exercises())
+            document.push_back({{"name", e.name}, {"purpose", e.purpose}, {"section", e.section}});
+        fmt::print("{}", json_text(document));
+        return 0;
+    }
+    for (const Exercise& e : exercises()) fmt::print("{:14} {:16} {}\n", e.name, e.section, e.purpose);
+    fmt::print("\nBegin with: chalkgrad exercise show {}\n", exercises().front().name);
+    return 0;
+}
+
+void write_starter(const Exercise& exercise, const std::string& output) {
+    if (std::filesystem::exists(output))
+        throw Error(
+            fmt::format("exercise: {} is there already, and may be your work; give another name to -o", output));
+    write_file(output, exercise.starter());
+    fmt::print("{} is yours to fill in. Then: chalkgrad exercise check {} {}\n", output, exercise.name, output);
+}
+
+int show(const ExerciseCommand& command) {
+    const Exercise& e = find_exercise(command.name);
+    if (command.hint) {
+        if (*command.hint < 1 || *command.hint > e.hints.size())
+            throw Error(fmt::format("exercise: {} has hints 1 to {}, not {}", e.name, e.hints.size(), *command.hint));
+        fmt::print("{}\n", e.hints[*command.hint - 1]);
+        return 0;
+    }
+    if (command.starter) {
+        if (command.output.empty())
+            fmt::print("{}", e.starter());
+        else
+            write_starter(e, command.output);
+        return 0;
+    }
+    std::string points;
+    Generator rng{Seed(0)};
+    for (const Sample& sample : e.points(rng)) points += (points.empty() ? "" : ", ") + sample.name;
+    fmt::print("{} ({}): {}\n\n{}\n\nChecked at: {}.\n\n", e.name, e.section, e.purpose, e.task, points);
+    fmt::print(
+        "chalkgrad exercise show {0} --starter -o {0}.cpp   the file to fill in: the forward, and an empty backward\n"
+        "chalkgrad exercise show {0} --hint 1   the first of {1} hints; each says more, the last one nearly all\n"
+        "chalkgrad exercise check {0} {0}.cpp   what is right, what is wrong, and why\n",
+        e.name, e.hints.size());
+    return 0;
+}
+
+}  // namespace
+
+int run_exercise(const ExerciseCommand& command) {
+    const bool listing = command.action == "list", showing = command.action == "show",
+               checking = command.action == "check";
+    if (!listing && !showing && !checking)
+        throw Error(fmt::format("exercise: '{}' is none of list, show and check{}", command.action,
+                                did_you_mean(command.action, {"list", "show", "check"})));
+    if (listing != command.name.empty())
+        throw Error(listing ? "exercise: list takes no name; 'chalkgrad exercise show NAME' shows one exercise"
+                            : fmt::format("exercise: name an exercise to {}; 'chalkgrad exercise list' shows them all",
+                                          command.action));
+    if (checking != !command.file.empty())
+        throw Error(
+            checking
+                ? fmt::format("exercise: name the file to check: chalkgrad exercise check {} FILE.cpp", command.name)
+                : fmt::format("exercise: {} takes no file; 'chalkgrad exercise check NAME FILE.cpp' checks one",
+                              command.action));
+    if (!showing && (command.hint || command.starter || !command.output.empty()))
+        throw Error("exercise: --hint, --starter and -o go with show");
+    if (showing && (command.json || (command.hint && command.starter) || (!command.output.empty() && !command.starter)))
+        throw Error(command.json ? "exercise: --json goes with list and check"
+                                 : "exercise: give --hint N, or --starter, the latter with -o FILE.cpp if you like");
+    return listing ? list(command) : showing ? show(command) : check(command);
+}
+
+}  // namespace chalkgrad
