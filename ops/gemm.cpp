@@ -52,6 +52,49 @@ void loops(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k
     }
 }
 
+// Loading a long double costs more than multiplying it. Mostly b is a weight that nobody moves, whose numbers are doubles:
+// four columns at a time are copied as such where that is exact. Sums stay in registers, for storing costs more still.
+void long_doubles(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const long double* a, std::size_t lda,
+                  const long double* b, std::size_t ldb, int beta, long double* c, std::size_t ldc) {
+    constexpr std::size_t width = 4, worth_copying = 4;  // columns, rows
+    const std::size_t a_row = op_a == Factor::plain ? lda : 1, a_step = op_a == Factor::plain ? 1 : lda;
+    const std::size_t b_column = op_b == Factor::plain ? 1 : ldb, b_step = op_b == Factor::plain ? ldb : 1;
+    Scratch<double> copy(width * k);
+    const auto rows = [&](std::size_t j, const auto* y, std::size_t column, std::size_t step) {
+        for (std::size_t i = 0; i < m; ++i) {
+            const long double* x = a + i * a_row;
+            long double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+            for (std::size_t l = 0; l < k; ++l) {
+                const long double xl = x[l * a_step];
+                const auto* yl = y + l * step;
+                s0 += xl * yl[0], s1 += xl * yl[column], s2 += xl * yl[2 * column], s3 += xl * yl[3 * column];
+            }
+            const long double sums[] = {s0, s1, s2, s3};
+            long double* ci = c + i * ldc + j;
+            for (std::size_t q = 0; q < width; ++q) ci[q] = beta == 0 ? sums[q] : ci[q] + sums[q];
+        }
+    };
+    const auto copied = [&](const long double* y) {
+        bool exact = m >= worth_copying;
+        for (std::size_t l = 0; l < k && exact; ++l)
+            for (std::size_t q = 0; q < width; ++q) {
+                const long double v = y[l * b_step + q * b_column];
+                copy[l * width + q] = static_cast<double>(v);
+                exact = exact && static_cast<long double>(copy[l * width + q]) == v;
+            }
+        return exact;
+    };
+    std::size_t j = 0;
+    for (; j + width <= n; j += width) {
+        const long double* y = b + j * b_column;
+        if (copied(y))
+            rows(j, copy.data(), 1, width);
+        else
+            rows(j, y, b_column, b_step);
+    }
+    if (j < n) loops(op_a, op_b, m, n - j, k, a, lda, b + j * b_column, ldb, beta, c + j, ldc);
+}
+
 int blas_int(std::size_t extent) {
     if (extent > INT_MAX) throw Error("matmul: an extent of " + std::to_string(extent) + " is more than BLAS can count; split the matrix");
     return static_cast<int>(extent);
@@ -128,7 +171,9 @@ void gemm(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
     // Calling BLAS costs about 100 ns, splitting duals more.
     constexpr std::size_t small = std::is_same_v<T, Dual<double>> ? 12 * 12 * 12 : 4 * 4 * 4;
     if (m == 0 || n == 0) return;
-    if (std::is_same_v<T, long double> || k == 0 || m * n * k <= small)
+    if constexpr (std::is_same_v<T, long double>)
+        long_doubles(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    else if (k == 0 || m * n * k <= small)
         loops(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if constexpr (std::is_same_v<T, double>)
         blas<Double>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
