@@ -12,14 +12,17 @@ namespace {
 /// What a point cannot show, in sentences.
 using BlindSpots = std::vector<std::string>;
 
-/// Gains of ones, and sides of kinks that no number lies on, at the program's point.
+/// Inputs of equal numbers, factors of 1 or 0 among others, and sides of kinks that no number lies on, at the program's point.
 BlindSpots blind_spots_of_values(Subject& s) {
     BlindSpots found;
     for (const Var<double>& x : s.inputs) {
         const double* numbers = s.program.values(x.line());
-        if (x.size() > 1 && std::all_of(numbers, numbers + x.size(), [](double v) { return v == 1; }))
-            found.push_back(fmt::format("every number of {} is 1: a factor used twice, or not at all, would not show",
-                                        describe(x)));
+        const bool alone = x.size() == 1, neutral = x.size() > 0 && (numbers[0] == 1 || numbers[0] == 0);
+        if (alone ? neutral && s.inputs.size() > 1
+                  : x.size() > 1 && std::all_of(numbers, numbers + x.size(), [&](double v) { return v == numbers[0]; }))
+            found.push_back(fmt::format("{} {:.6g}: {}", alone ? describe(x) + " is" : "every number of " + describe(x) + " is", numbers[0],
+                                        neutral ? "a factor used twice, or not at all, would not show"
+                                                : "a sum over the wrong axis, or a place taken for another, would not show"));
     }
     const TapeState& tape = *s.outputs.front().state();
     for (const std::uint32_t line : s.kinked_lines) {

@@ -212,7 +212,7 @@ std::string disagreement(const Subject& s, const std::vector<double>& mine, cons
         for (std::size_t i = at; i < at + part.size; ++i)
             if (std::isfinite(mine[i]) && std::isfinite(theirs[i]) &&
                 std::abs(mine[i] - theirs[i]) > 100 * epsilon * scale + 20 * slack + part.loss)
-                return fmt::format("{} is {:.9g} there, {:.9g} here", part.name, theirs[i], mine[i]);
+                return fmt::format("{} is {:.16g} there, {:.16g} here", part.name, theirs[i], mine[i]);
         at += part.size;
     }
     return {};

@@ -7,6 +7,7 @@
 #include <chalkgrad/autograd/cast.hpp>
 #include <chalkgrad/autograd/custom.hpp>
 #include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/isa.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
@@ -20,7 +21,7 @@ using Vars = std::vector<Var<double>>;
 namespace {
 
 /// y = x³, with a choice of broken promises.
-enum class Broken { nothing, adds, leaves_one, writes_to_input, float_differs, forgets_tangents };
+enum class Broken { nothing, adds, leaves_one, writes_to_input, writes_backwards, float_differs, avx2_differs, forgets_tangents };
 struct Cube {
     static constexpr const char* name = "cube";
     static constexpr const char* inputs[] = {"x"};
@@ -37,10 +38,12 @@ struct Cube {
     void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
         for (std::size_t i = 0; i < gy.size(); ++i) {
             if (broken == Broken::leaves_one && i == 1) continue;
+            if (broken == Broken::writes_backwards && i == 1) const_cast<T&>(in[0][1]) = in[0][1] * T(1 + 1e-12);
             T x = in[0][i];
             if constexpr (std::is_same_v<T, Dual<double>>)
                 if (broken == Broken::forgets_tangents) x.d = 0;
-            const T g = T(3) * x * x * gy[i];
+            T g = T(3) * x * x * gy[i];
+            if (broken == Broken::avx2_differs && isa() == Isa::avx2) g = g * T(1 + 1e-10);
             gx[0][i] = broken == Broken::adds ? gx[0][i] + g : g;
         }
     }
@@ -89,6 +92,7 @@ BOOST_AUTO_TEST_CASE(rules_that_break_what_the_tape_relies_on) {
     refused(check(Broken::adds), "or adds to what was there");
     refused(check(Broken::leaves_one), "does not fill the gradient of its input 'x'");
     refused(check(Broken::writes_to_input), "must leave its inputs as they are");
+    refused(check(Broken::writes_backwards), "");
     refused(check(Broken::float_differs), "the float kernels give another answer");
     refused(check(Broken::forgets_tangents), "saved numbers");
 }
@@ -257,6 +261,9 @@ BOOST_AUTO_TEST_CASE(both_instruction_sets) {
     GradcheckOptions options;
     options.both_isas = true;
     BOOST_TEST((gradcheck(Vars{exp(x)}, Vars{x}, options).verdict == Verdict::pass));
+    if (isa() != Isa::avx2) return;
+    options.identity_tolerance = options.tolerance = 1e-6; // so that only the comparison sees it
+    refused(gradcheck([](const Vars& v) { return apply(Cube{Broken::avx2_differs}, v[0]); }, point, options), "base instruction set");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

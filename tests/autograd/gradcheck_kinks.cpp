@@ -36,6 +36,15 @@ struct SilentClamp {
     }
 };
 
+/// The same, which says so.
+struct SpokenClamp : SilentClamp {
+    static constexpr const char* name = "spoken_clamp";
+    template <class T>
+    void sides(Ins<T> in, Sides& out) const {
+        for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(7));
+    }
+};
+
 GradcheckOptions lenient() {
     GradcheckOptions options;
     options.blind_spots = false;
@@ -57,6 +66,28 @@ BOOST_AUTO_TEST_CASE(declared_kinks_raise_no_alarm_at_any_distance) {
         BOOST_TEST_REQUIRE(report.kinks.size() == 1u);
         BOOST_TEST(report.kinks[0].declared);
         BOOST_TEST(report.kinks[0].convention == 0);  // the slope of the inner side
+    }
+}
+
+// On a kink every value between the slopes is right, whatever it is called; none beyond them.
+BOOST_AUTO_TEST_CASE(declared_kinks_bound_the_slope) {
+    const auto at = [](double distance, double slope) {
+        return gradcheck([=](const Vars& x) { return apply(SpokenClamp{{1, slope, 0}}, x[0]); }, {{7 + distance}}, lenient());
+    };
+    for (const double convention : {0.0, 0.5, 1.0}) {
+        const auto report = at(0, convention);
+        BOOST_TEST((report.verdict == Verdict::kink), to_string(report));
+        BOOST_TEST_REQUIRE(report.kinks.size() == 1u);
+        BOOST_TEST(std::abs(report.kinks[0].convention - (1 - convention)) < 1e-9);
+    }
+    for (const double slope : {2.0, -0.001, 1.001}) {
+        const auto report = at(0, slope);
+        BOOST_TEST((report.verdict == Verdict::fail), slope << ": " << to_string(report));
+        BOOST_TEST(report.why.find("outside the slopes") != std::string::npos, to_string(report));
+    }
+    for (const double distance : distances) {
+        const auto twice = gradcheck([](const Vars& x) { return apply(SpokenClamp{{2, 2, 2}}, x[0]); }, {{7 + distance}}, lenient());
+        BOOST_TEST((twice.verdict == Verdict::fail), distance << ": " << to_string(twice));
     }
 }
 

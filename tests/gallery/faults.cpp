@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <chalkgrad/autograd/alone.hpp>
 #include <chalkgrad/chalkgrad.hpp>
 
 #include "survey.hpp"
@@ -19,6 +20,84 @@ BOOST_AUTO_TEST_CASE(the_gallery_covers_every_kind_of_op) {
     std::set<std::string> ops;
     for (const Exhibit& exhibit : exhibits()) ops.insert(exhibit.op);
     for (const CatalogEntry& op : catalog()) BOOST_TEST(ops.count(op.name) == 1u, op.name << " has no wrong backward in the gallery");
+}
+
+// Along random directions first: what disagrees there is looked at in full.
+BOOST_AUTO_TEST_CASE(each_is_caught_along_directions) {
+    GradcheckOptions options;
+    options.coverage = Coverage::projected;
+    for (const Exhibit& exhibit : exhibits()) {
+        const Finding finding = survey(exhibit, 0, options);
+        BOOST_TEST(finding.caught, exhibit.name << ": " << finding.report);
+    }
+}
+
+// At these points no slope shows the fault: of a rule in double alone the check says so, and proposes a point at which it sees it. Of a
+// rule that runs in dual numbers it mostly sees more: the Hessian of a wrong gradient is not symmetric.
+BOOST_AUTO_TEST_CASE(faults_that_the_point_hides_are_inconclusive) {
+    using Vars = std::vector<Var<double>>;
+    using Point = std::vector<Array<double>>;
+    const auto check = [](const Point& point, const auto& f, const WrongVjp& wrong, bool double_only) {
+        const Tape tape;
+        Vars inputs;
+        for (const Array<double>& x : point) inputs.push_back(tape.variable(x));
+        const Var<double> y = f(inputs);
+        const Planted fault(y, y.line(), wrong, double_only);
+        return gradcheck(Vars{y}, inputs);
+    };
+    const auto hidden = [&](const Point& point, const auto& f, const WrongVjp& wrong) {
+        const GradcheckReport report = check(point, f, wrong, true);
+        BOOST_TEST((report.verdict == Verdict::inconclusive), to_string(report));
+        BOOST_TEST_REQUIRE(report.proposal.size() == point.size(), to_string(report));
+        BOOST_TEST((check(report.proposal, f, wrong, true).verdict == Verdict::fail));
+        BOOST_TEST(!check(point, f, wrong, false));
+    };
+    Generator rng{Seed(0)};
+    const Array<double> x = rng.uniform(-4, 4, Shape{3, 5}), u = rng.uniform(-4, 4, Shape{3, 5}), ones{1, 1, 1, 1, 1};
+    const auto norm = [](const Vars& v) { return rms_norm(v[0], v[1], 1e-5); };
+    // of Megatron-LM#6859 and llm.c#763: the gain used twice, or not at all
+    hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], v[1] * v[1], 1e-5); })));
+    hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], {}, 1e-5); })));
+    // limits of 7 that numbers from -4 to 4 never reach
+    hidden({x, u}, [](const Vars& v) { return swiglu_act(v[0], v[1], {1.702, 7.0, 7.0, 1.0}); },
+           derivative_of([](const Vars& v) { return swiglu_act(v[0], v[1], {1.702, {}, {}, 1.0}); }));
+}
+
+// One element of a Jacobian is off by a hundred-millionth of the largest.
+BOOST_AUTO_TEST_CASE(single_elements_are_seen) {
+    std::size_t faults = 0;
+    for (const CatalogEntry& op : catalog()) {
+        Generator rng{Seed(3)};
+        for (const Sample& sample : op.samples(rng)) {
+            const Tape tape;
+            std::vector<Var<double>> inputs;
+            const Var<double> y = run_sample(op, sample, tape, &inputs);
+            const detail::TapeState& lines = *tape.state();
+            const detail::Record& record = lines[static_cast<detail::Index>(y.line())];
+            if (record.op == nullptr || !lines[lines.inputs(record)[0]].has(detail::Record::needs_grad)) continue;
+            detail::Alone<double> alone(lines, record);
+            alone.forward();
+            double largest = 0;
+            std::vector<double> one(y.size(), 0.);
+            for (double& e : one) {
+                e = 1;
+                for (const double g : alone.vjp(0, one)) largest = std::max(largest, std::abs(g));
+                e = 0;
+            }
+            if (largest == 0) continue;
+            const std::size_t row = rng.integers<std::size_t>(0, y.size());
+            const Planted fault(y, y.line(), then([=](const Backward& c) {
+                                    if (c.gx[0]) c.gx[0][row % c.gx[0].size()] += 1e-8 * largest * c.gy[row];
+                                }));
+            GradcheckOptions options;
+            options.blind_spots = false;
+            const GradcheckReport report = gradcheck(std::vector<Var<double>>{y}, inputs, options);
+            BOOST_TEST((report.verdict == Verdict::fail), op.name << ", " << sample.name << ": " << to_string(report));
+            ++faults;
+        }
+    }
+    BOOST_TEST_MESSAGE(faults << " single elements");
+    BOOST_TEST(faults > 250u);
 }
 
 // Without a fault the same samples raise nothing, so the gallery's alarms come from the faults alone.

@@ -27,7 +27,7 @@ using WrongVjp = std::function<void(const Backward&)>;
 
 class Mutant final : public Op {
 public:
-    Mutant(const Op& right, WrongVjp wrong) : right_(right), wrong_(std::move(wrong)) {}
+    Mutant(const Op& right, WrongVjp wrong, bool double_only = false) : right_(right), wrong_(std::move(wrong)), double_only_(double_only) {}
 
     const char* name() const override { return right_.name(); }
     const char* input_name(std::size_t i) const override { return right_.input_name(i); }
@@ -40,7 +40,7 @@ public:
     bool has_kinks() const override { return right_.has_kinks(); }
     bool blocks_gradient() const override { return right_.blocks_gradient(); }
     const DtypeOp* conversion() const override { return right_.conversion(); }
-    bool runs_in(Dtype dtype) const override { return right_.runs_in(dtype); }
+    bool runs_in(Dtype dtype) const override { return right_.runs_in(dtype) && (!double_only_ || dtype == Dtype::f64); }
 
 #define CHALKGRAD_DELEGATE(T)                                                                                                           \
     void forward(Ins<T> in, Out<T> y, T* saved) const override { right_.forward(in, y, saved); }                                        \
@@ -83,6 +83,7 @@ private:
     }
     const Op& right_;
     WrongVjp wrong_;
+    bool double_only_; ///< as a user's lambdas are
 };
 
 /// The last line of that op before y; a composite records several.
@@ -95,8 +96,9 @@ inline std::size_t line_of(const Var<double>& y, const std::string& op) {
 /// Puts a mutant in the place of the op of one line while it lives.
 class Planted {
 public:
-    Planted(const Var<double>& y, std::size_t line, WrongVjp wrong)
-        : state_(y.state_ref()), line_(static_cast<detail::Index>(line)), right_(*(*state_)[line_].op), mutant_(right_, std::move(wrong)) {
+    Planted(const Var<double>& y, std::size_t line, WrongVjp wrong, bool double_only = false)
+        : state_(y.state_ref()), line_(static_cast<detail::Index>(line)), right_(*(*state_)[line_].op),
+          mutant_(right_, std::move(wrong), double_only) {
         (*state_)[line_].op = &mutant_;
     }
     Planted(const Planted&) = delete;

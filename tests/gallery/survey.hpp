@@ -14,14 +14,14 @@ struct Finding {
     std::string report;
 };
 
-inline Finding survey(const Exhibit& exhibit, std::uint64_t seed) {
+inline Finding survey(const Exhibit& exhibit, std::uint64_t seed, const GradcheckOptions& options = {}) {
     Generator rng{Seed(seed)};
     const Tape tape;
     std::vector<Var<double>> inputs;
     const Var<double> y = run_sample(find_op(exhibit.op), sample_of(exhibit, rng), tape, &inputs);
     const std::size_t line = line_of(y, exhibit.line);
     const Planted fault(y, line, exhibit.wrong);
-    const GradcheckReport report = gradcheck(std::vector<Var<double>>{y}, inputs);
+    const GradcheckReport report = gradcheck(std::vector<Var<double>>{y}, inputs, options);
     Finding finding{report.verdict == Verdict::fail, false, false, to_string(report)};
     bool only_there = true;
     for (const Blame& blame : report.blame) {
