@@ -53,13 +53,14 @@ def problems():
     yield "pre block T=8 d=16", block, (leaf(8, d), *(leaf(*s, scale=0.3) for s in shapes))
 
 
-def seconds(function, inputs, runs=3):
-    least = float("inf")
-    for _ in range(runs):
+def seconds(function, inputs):
+    """The least of at least three runs and a second, as chalkgrad-bench-gradcheck takes it."""
+    runs = []
+    while len(runs) < 3 or sum(runs) < 1:
         start = time.process_time()
         assert torch.autograd.gradcheck(function, inputs)
-        least = min(least, time.process_time() - start)
-    return least
+        runs.append(time.process_time() - start)
+    return min(runs)
 
 
 def main():
