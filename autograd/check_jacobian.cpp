@@ -211,10 +211,6 @@ void fill_differences_in(Subject& s) {
     }
 }
 
-}  // namespace
-
-namespace {
-
 /// The gradient of every output element; row(block, span, gradient) takes what arrives at an input, from the first element
 /// of the span on.
 template <class U, class Row>
