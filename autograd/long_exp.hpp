@@ -19,7 +19,8 @@ inline constexpr long double roots_of_two[32] = {
 // With n = round(32 x / ln 2) and r = x − n ln 2 / 32, |r| < 0.0109: e^x = 2^(n/32) e^r. The first part of ln 2 / 32 has 42
 // bits, so n times it is exact. Terms from r³ on are so small that their factors need no more than a double. 1.1 ulp.
 FAST inline long double long_exp(long double x) {
-    if (!(x < 700 && x > -700)) return __builtin_expl(x);  // beyond the powers of two of a double; NaN
+    // Beyond the powers of two of a double; NaN; and where a long double has more digits than the table, or fewer.
+    if (__LDBL_MANT_DIG__ != 64 || !(x < 700 && x > -700)) return __builtin_expl(x);
     const long n = __builtin_lrintl(x * 0xb8aa3b295c17f0bcp-58L);
     const long double r = x - static_cast<long double>(n) * 0xb17217f7d1c00000p-69L - static_cast<long double>(n) * 0xf79abc9e3b39803fp-113L;
     const long double r2 = r * r;
