@@ -53,7 +53,10 @@ void check_sweeps(Subject& s) {
         const auto once = gradients(1), again = gradients(1), none = gradients(0);
         constexpr double factors[] = {2, -0x1p20, 0x1p-30};  // exact, so that only a limit or a threshold on cotangents shows
         const std::vector<double> scaled[] = {gradients(factors[0]), gradients(factors[1]), gradients(factors[2])};
-        elsewhere.run();
+        try {
+            elsewhere.run();
+        } catch (const std::exception&) {  // an op refuses such numbers
+        }
         const auto later = gradients(1);
         constexpr double subnormal = std::numeric_limits<double>::min();  // below it digits are lost
         double largest = 0;
@@ -148,7 +151,11 @@ void check_operands(Subject& s) {
         Alone<double> copied(tape, record), shared(tape, record);
         copied.repeat(j, k, false);
         shared.repeat(j, k, true);
-        copied.forward();
+        try {
+            copied.forward();
+        } catch (const std::exception&) {
+            continue;  // the op refuses two equal inputs
+        }
         shared.forward();
         if (differ(copied.vjp_all(wanted, gy), shared.vjp_all(wanted, gy)))
             s.break_contract(fmt::format("{} gives another gradient when its inputs '{}' and '{}' are one and the same",

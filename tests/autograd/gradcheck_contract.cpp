@@ -106,6 +106,23 @@ BOOST_AUTO_TEST_CASE(backwards_that_are_right_in_the_program_at_hand_only) {
     refused(with(Product::Fault::needs_both), "when not all its inputs want one");
     refused(with(Product::Fault::one_array), "'a' and 'b' are one and the same");
 
+    // An op may refuse two inputs that are one.
+    const auto apart = gradcheck(
+        [](const Vars& x) {
+            return custom(
+                "inverse_distance",
+                [](const Doubles& a, const Doubles& b) {
+                    if (a == b) throw Error("inverse_distance: the points are one");
+                    return Doubles(1. / (a - b));
+                },
+                [](const Doubles&, const Doubles&, const Doubles& y, const Doubles& gy) {
+                    return std::vector<Doubles>{Doubles(-gy * y * y), Doubles(gy * y * y)};
+                },
+                x[0], x[1]);
+        },
+        two);
+    BOOST_TEST((apart.verdict == Verdict::pass), to_string(apart));
+
     const auto custom_with = [](auto vjp) {
         return gradcheck([=](const Vars& x) { return custom("odd", [](const Doubles& a) { return a; }, vjp, x[0]); }, point);
     };
