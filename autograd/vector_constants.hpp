@@ -35,6 +35,11 @@ struct Constants<double> {
                                        2.7557244080032536e-07,
                                        2.5108636937546792e-08,
                                        2.0924083312097637e-09};
+    // tanh(r/2)/r as tanh_p(r²)/tanh_q(r²) on the same r: (1 + t)/(1 − t) with t = tanh(r/2) is e^r to 2^-56. The scale of
+    // both keeps tanh_q + r tanh_p just below a power of two, where rounding is finest.
+    static constexpr double tanh_p[] = {428.4, 11.900000223184323, 0.02833331492506729},
+                            tanh_q[] = {856.8, 95.2000004463787, 0.85};
+    static constexpr Bits room = 64;  // 2^(k + room) is a normal number for every k that exp_min leaves
     // (log((1 + s)/(1 − s))/s − 2)/z in z = s² ≤ (√2 − 1)⁴: the logarithm to 2^-59.2.
     static constexpr double log_r[] = {0.6666666666666726,  0.39999999999458663, 0.2857142873400259,
                                        0.22222199338000792, 0.18183528173206023, 0.15314905255633934,
@@ -64,8 +69,11 @@ struct Constants<float> {
     static constexpr float exp_max = 89, exp_min = -104, expm1_min = -25;
     static constexpr float min_normal = 0x1p-126f, max_finite = 0x1.fffffep+127f, root_half = 0x1.6a09e6p-1f;
 
-    // As for double: e^r to 2^-30 and e^r − 1 to 2^-28.7; log to 2^-29.8; erf(x)/x to 2^-28.6; erfc to 2^-25.2.
+    // As for double: e^r to 2^-30 and e^r − 1 to 2^-28.7, by tanh to 2^-31.8; log to 2^-29.8; erf(x)/x to 2^-28.6; erfc to
+    // 2^-25.2.
     static constexpr float exp_q[] = {0.5f, 0.16666667f, 0.041666366f, 0.008333274f, 0.0013940375f, 0.00019913728f};
+    static constexpr float tanh_p[] = {6.7014313f, 0.111547865f}, tanh_q[] = {13.402863f, 1.34f};
+    static constexpr Bits room = 32;
     static constexpr float log_r[] = {0.66666776f, 0.3997772f, 0.29867992f};
     static constexpr float erf_q[] = {0.12837917f,   -0.37612626f,    0.112835854f, -0.026853813f,
                                       0.0051883277f, -0.00080101937f, 7.853861e-05f};

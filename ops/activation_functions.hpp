@@ -18,15 +18,35 @@ FAST inline T held(T x, T limit) {
     return x < -limit ? -limit : x > limit ? limit : x;
 }
 
+/// −|x|. Not by abs() for duals: it has slope 0 at 0, and the two sides of x = 0 would not join.
+template <class T>
+FAST inline T minus_abs(T x) {
+    if constexpr (is_simd<T>)
+        return -abs(x);
+    else
+        return x < 0 ? x : -x;
+}
+
+/// σ(−|z|): the smaller of σ(z) and σ(−z). The other one is 1 − that, which loses no digit.
+template <class T>
+FAST inline T smaller_sigmoid(T z) {
+    if constexpr (is_simd<T>) {
+        return elementary::sigmoid_of_negative(-abs(z));
+    } else {
+        const T e = exp(minus_abs(z));
+        return e / (1 + e);
+    }
+}
+
 /// σ(z) and σ(−z).
 template <class T>
 struct Sigmoids {
     T of_z, of_minus_z;
 };
 template <class T>
-FAST inline Sigmoids<T> sigmoids(T z) {
-    const T e = exp(z < 0 ? z : -z), large = 1 / (1 + e), small = e * large; // not abs(z): a dual at 0 would lose its tangent
-    return z < 0 ? Sigmoids<T>{small, large} : Sigmoids<T>{large, small};
+FAST inline Sigmoids<T> sigmoids(T z, T smaller) {
+    const T larger = 1 - smaller;
+    return {z < 0 ? smaller : larger, z < 0 ? larger : smaller};
 }
 
 // NaN fails the comparison and stays.
@@ -35,12 +55,12 @@ struct Relu {
     template <class T> static FAST T gx(T x, T, T gy) { return x > 0 ? gy : T(0); }
 };
 
-// σ′ = σ(x) σ(−x) = e/(1 + e)², e = exp(−|x|): y (1 − y) is 0 from 37 on.
+// σ′ = σ(x) σ(−x), the smaller one by itself: y (1 − y) is 0 from 37 on.
 struct Sigmoid {
     template <class T> static FAST T y(T x) { return sigmoid(x); }
     template <class T> static FAST T gx(T x, T, T gy) {
-        const T e = exp(-abs(x)), d = 1 + e;
-        return gy * (e / (d * d));
+        const T s = smaller_sigmoid(x);
+        return gy * (s * (1 - s));
     }
 };
 
@@ -58,7 +78,7 @@ struct Swish {
     }
     template <class T> static FAST T slope(T x, T alpha) {
         const T z = alpha * held(x, 20000 / alpha);
-        const Sigmoids<T> s = sigmoids(z);
+        const Sigmoids<T> s = sigmoids(z, smaller_sigmoid(z));
         return s.of_z * (1 + z * s.of_minus_z);
     }
 };
@@ -93,7 +113,8 @@ struct GeluTanh {
     }
     template <class T> static FAST T gx(T x, T, T gy) {
         x = held(x, T(200));
-        const Sigmoids<T> s = sigmoids(twice_u(x));
+        const T z = twice_u(x);
+        const Sigmoids<T> s = sigmoids(z, smaller_sigmoid(z));
         const T bend = T(1.595769121605730711759542411396L) * (1 + T(0.134145L) * (x * x));
         return gy * (s.of_z * (1 + x * (s.of_minus_z * bend)));
     }

@@ -4,62 +4,71 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// Kept for each row: its mean, the rounding error of that (which the second centring finds), and r.
+// Kept of each row: its mean, the rounding error of that (which the second centring finds), and r.
+template <class T>
+struct LayerRow {
+    const T *x, *gy;
+    T* to;
+    T mean, rest, r;
+    Pair<T> means;  // r {⟨h⟩, ⟨n h⟩}, h = γ ȳ
+
+    FAST T n(std::size_t j) const { return r * ((x[j] - mean) - rest); }
+};
+
 template <class T>
 void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, const T* beta,
                         T* moments, T* y) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, y += d, moments += 3) {
-        T mean = sum<T>(d, [=](std::size_t j) FAST { return x[j]; }) / T(d);
-        if (!(mean - mean == 0)) mean = sum<T>(d, [=](std::size_t j) FAST { return x[j] / T(d); });  // Σx overflowed
-        const T rest = sum<T>(d, [=](std::size_t j) FAST { return x[j] - mean; }) / T(d);
-        const T r = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return (x[j] - mean) - rest; });
-        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (r * ((x[j] - mean) - rest)) + beta[j]; });
-        moments[0] = mean;
-        moments[1] = rest;
-        moments[2] = r;
-    }
+    write_rows<T>(
+        rows, d,
+        [=](std::size_t t) FAST {
+            const T* row = x + t * d;
+            T mean = sum<T>(d, [=](std::size_t j) FAST { return row[j]; }) / T(d);
+            if (!(mean - mean == 0)) mean = sum<T>(d, [=](std::size_t j) FAST { return row[j] / T(d); });  // Σx overflowed
+            const T rest = sum<T>(d, [=](std::size_t j) FAST { return row[j] - mean; }) / T(d);
+            const T r = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return (row[j] - mean) - rest; });
+            moments[3 * t] = mean;
+            moments[3 * t + 1] = rest;
+            moments[3 * t + 2] = r;
+            return LayerRow<T>{row, nullptr, y + t * d, mean, rest, r, {}};
+        },
+        [=](const LayerRow<T>& row, std::size_t j) FAST { return gamma[j] * row.n(j) + beta[j]; });
 }
 
-// {⟨h⟩, ⟨n h⟩} of one row, h = γ ȳ.
 template <class T>
-FAST inline Pair<T> means_along(std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy) {
-    const T mean = moments[0], rest = moments[1], r = moments[2];
+FAST inline LayerRow<T> layer_backward_row(std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
+    LayerRow<T> row{x, gy, gx, moments[0], moments[1], moments[2], {}};
     const Pair<T> s = sum2<T>(d, [=](std::size_t j) FAST {
         const T h = gamma[j] * gy[j];
-        return Pair<T>{h, h * (r * ((x[j] - mean) - rest))};
+        return Pair<T>{h, h * row.n(j)};
     });
-    return {s.first / T(d), s.second / T(d)};
+    row.means = {row.r * (s.first / T(d)), row.r * (s.second / T(d))};
+    return row;
 }
 
 // Vary x: dn = r (dx − ⟨dx⟩ − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − ⟨h⟩ − n ⟨n h⟩).
+// {x̄, ȳ n, ȳ} of one element.
 template <class T>
-void layer_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d, moments += 3) {
-        const T mean = moments[0], rest = moments[1], r = moments[2];
-        const Pair<T> m = means_along(d, x, gamma, moments, gy);
-        each<T>(d, [=](std::size_t j) FAST {
-            gx[j] = r * ((gamma[j] * gy[j] - m.first) - (r * ((x[j] - mean) - rest)) * m.second);
-        });
-    }
+FAST inline Triple<T> layer_backward_element(const LayerRow<T>& row, T gamma, std::size_t j) {
+    const T n = row.n(j), g = row.gy[j];
+    return {(gamma * (row.r * g) - row.means.first) - n * row.means.second, g * n, g};
 }
 
-// The same with γ̄ = Σ_rows ȳ n and β̄ = Σ_rows ȳ. `means` is working memory for two numbers of each row.
 template <class T>
-void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* means,
-                          T* gx, T* ggamma, T* gbeta) {
-    column_sums2<T>(
+void layer_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
+    write_rows<T>(
+        rows, d,
+        [=](std::size_t t) FAST { return layer_backward_row(d, x + t * d, gamma, moments + 3 * t, gy + t * d, gx + t * d); },
+        [=](const LayerRow<T>& row, std::size_t j) FAST { return layer_backward_element(row, gamma[j], j).written; });
+}
+
+// The same with γ̄ = Σ_rows ȳ n and β̄ = Σ_rows ȳ.
+template <class T>
+void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx,
+                          T* ggamma, T* gbeta) {
+    write_rows_and_sums<T>(
         rows, d, ggamma, gbeta,
-        [=](std::size_t t) FAST {
-            const Pair<T> m = means_along(d, x + t * d, gamma, moments + 3 * t, gy + t * d);
-            means[2 * t] = m.first;
-            means[2 * t + 1] = m.second;
-        },
-        [=](std::size_t t, std::size_t j) FAST {
-            const T r = moments[3 * t + 2], g = gy[t * d + j];
-            const T n = r * ((x[t * d + j] - moments[3 * t]) - moments[3 * t + 1]);
-            gx[t * d + j] = r * ((gamma[j] * g - means[2 * t]) - n * means[2 * t + 1]);
-            return Pair<T>{g * n, g};
-        });
+        [=](std::size_t t) FAST { return layer_backward_row(d, x + t * d, gamma, moments + 3 * t, gy + t * d, gx + t * d); },
+        [=](const LayerRow<T>& row, std::size_t j) FAST { return layer_backward_element(row, gamma[j], j); });
 }
 
 }  // namespace chalkgrad::CHALKGRAD_ISA
@@ -115,9 +124,9 @@ struct LayerNorm {
             kernel::layer_norm_gx<T>(rows, d, x.data, gamma.data(), moments, gy.data, gx[0].data);
             return;
         }
-        Scratch<T> means(2 * rows), unwanted(gx[0] ? 0 : x.size());
+        Scratch<T> unwanted(gx[0] ? 0 : x.size());
         RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
-        kernel::layer_norm_gradients<T>(rows, d, x.data, gamma.data(), moments, gy.data, means.data(),
+        kernel::layer_norm_gradients<T>(rows, d, x.data, gamma.data(), moments, gy.data,
                                         gx[0] ? gx[0].data : unwanted.data(), ggamma.data(), gbeta.data());
     }
 };

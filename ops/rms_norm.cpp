@@ -5,46 +5,42 @@
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T>
+struct RmsRow {
+    const T *x, *gy;
+    T* to;
+    T r;
+};
+
+template <class T>
 void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, T* r, T* y) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        const T rt = r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return x[j]; });
-        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (rt * x[j]); });
-    }
+    write_rows<T>(
+        rows, d,
+        [=](std::size_t t) FAST {
+            const T* row = x + t * d;
+            r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return row[j]; });
+            return RmsRow<T>{row, nullptr, y + t * d, r[t]};
+        },
+        [=](const RmsRow<T>& row, std::size_t j) FAST { return gamma[j] * (row.r * row.x[j]); });
 }
 
-// ⟨n h⟩ of one row, h = γ ȳ.
+// Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩),  γ̄ = Σ_rows ȳ n.
 template <class T>
-FAST inline T mean_along(std::size_t d, const T* x, const T* gamma, T r, const T* gy) {
-    return sum<T>(d, [=](std::size_t j) FAST { return gamma[j] * gy[j] * (r * x[j]); }) / T(d);
-}
-
-// Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩).
-template <class T>
-void rms_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d) {
-        const T rt = r[t], m = mean_along(d, x, gamma, rt, gy);
-        each<T>(d, [=](std::size_t j) FAST { gx[j] = rt * (gamma[j] * gy[j] - (rt * x[j]) * m); });
-    }
-}
-
-// The same with γ̄ = Σ_rows ȳ n. `means` is working memory for the rows' ⟨n h⟩.
-template <class T>
-void rms_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* means, T* gx,
-                        T* ggamma) {
-    column_sums<T>(
+void rms_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, T* ggamma) {
+    write_rows_and_sum<T>(
         rows, d, ggamma,
-        [=](std::size_t t) FAST { means[t] = mean_along(d, x + t * d, gamma, r[t], gy + t * d); },
-        [=](std::size_t t, std::size_t j) FAST {
-            const T n = r[t] * x[t * d + j], g = gy[t * d + j];
-            gx[t * d + j] = r[t] * (gamma[j] * g - n * means[t]);
-            return g * n;
+        [=](std::size_t t) FAST {
+            return RmsRow<T>{x + t * d, gy + t * d, gx + t * d, r[t]};
+        },
+        [=](const RmsRow<T>& row, std::size_t j) FAST { return gamma[j] * row.gy[j] * (row.r * row.x[j]); },
+        [=](const RmsRow<T>& row, T along, std::size_t j) FAST {
+            const T n = row.r * row.x[j], g = row.gy[j];
+            return Pair<T>{gamma[j] * (row.r * g) - n * (row.r * (along / T(d))), g * n};
         });
 }
 
 }  // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(rms_norm_forward)
-CHALKGRAD_KERNEL(rms_norm_gx)
 CHALKGRAD_KERNEL(rms_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
@@ -92,13 +88,9 @@ struct RmsNorm {
     void vjp(Ins<T> in, In<T>, In<T> gy, const T* r, Outs<T> gx) const {
         const In<T> x = in[0];
         const FullRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
-        if (!gx[1]) {
-            kernel::rms_norm_gx<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data);
-            return;
-        }
-        Scratch<T> means(x.rows()), unwanted(gx[0] ? 0 : x.size());
+        Scratch<T> unwanted(gx[0] ? 0 : x.size());
         RowGradient<T> ggamma(gx[1], x.last());
-        kernel::rms_norm_gradients<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, means.data(),
+        kernel::rms_norm_gradients<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data,
                                       gx[0] ? gx[0].data : unwanted.data(), ggamma.data());
     }
 };

@@ -5,19 +5,15 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-/// e^x for an x that is not above 0 (or NaN), for fewer instructions than exp: no upper limit, and r alone in place of its
-/// two parts, which costs an eighth of a unit in the last place (at most 1.02 in all).
+/// e^x for an x that is not above 0 (or NaN), for fewer instructions than exp: no upper limit, one power of two, and r alone
+/// in place of its two parts, which costs an eighth of a unit in the last place (at most 1.02 in all).
 template <class T>
 FAST inline T exp_of_negative(T x) {
     if constexpr (is_simd<T>) {
         using C = Constants<T>;
-        using elementary::bits, elementary::power_of_two, elementary::shifter;
-        x = x < C::exp_min ? C::exp_min : x;
-        const T shifted = x * C::log2_e + shifter<T>, k = shifted - shifter<T>, half_shifted = k * T(0.5) + shifter<T>;
-        const T r = (x - k * C::ln2_hi) - k * C::ln2_lo, p = r + r * r * elementary::polynomial<C::exp_q>(r);
-        const auto first = bits(half_shifted), second = bits(shifted) - first;
-        const T factor = power_of_two<T>(first);
-        return (factor + factor * p) * power_of_two<T>(second);
+        const elementary::Reduced<T> e = elementary::reduced_negative(x);
+        const T p = e.r + e.r * e.r * elementary::polynomial<C::exp_q>(e.r);
+        return (e.scale + e.scale * p) * elementary::power_of_two<T>(-C::room);
     } else {
         return exp(x);
     }

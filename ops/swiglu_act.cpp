@@ -3,41 +3,28 @@
 #include <chalkgrad/autograd/kernel.hpp>
 #include <chalkgrad/ops/activation_functions.hpp>
 #include <chalkgrad/ops/cotangent.hpp>
-#include <chalkgrad/ops/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-/// −|x|. Not by abs() for duals: it has slope 0 at 0, and the two sides of x = 0 would not join.
-template <class T>
-FAST inline T minus_abs(T x) {
-    if constexpr (requires { x.d; })
-        return x < 0 ? x : -x;
-    else
-        return -abs(x);
-}
-
-/// Which limits there are, where the compiler can use it.
+/// Which limits there are, where the compiler can use it; in `none` and `both` α is above 0.
 enum class SwigluLimits { none, some, both };
 
-/// One element of it; a limit that is absent is +inf. p = σ(−|αg′|) is kept for the backward: of σ(αg′) and σ(−αg′) it is the
-/// smaller, and 1 − p, the other one, loses no digit.
+/// One element of it; a limit that is absent is +inf. p = σ(−|αg′|) is kept for the backward.
+///
+/// z = g′ is held at `low` and `high`, where z σ(αz) has become a zero: at the infinity beyond, the product would be NaN.
 template <class T, SwigluLimits limits>
 struct Swiglu {
-    T alpha, gate_limit, up_limit, shift;
+    T alpha, gate_limit, up_limit, shift, low, high;
 
+    // Comparisons with NaN are false: NaN passes.
     FAST T gate(T g) const {
-        if constexpr (limits == SwigluLimits::none) return g;
-        return g > gate_limit ? gate_limit : g;
+        const T z = limits != SwigluLimits::none && g > high ? high : g;
+        return z < low ? low : z;
     }
     FAST T up(T u) const {
         if constexpr (limits == SwigluLimits::none) return u;
         const T v = u > up_limit ? up_limit : u;
         return v < -up_limit ? -up_limit : v;
-    }
-    // z σ(αz). Where σ has underflowed it is −0: at z = −inf the product would be NaN.
-    FAST static T phi(T z, T s) {
-        const T f = z * s;
-        return s == 0 ? T(-0.0) : f;
     }
     // Exactly at a limit still counts as inside; NaN does not, where there is a limit.
     FAST static bool below(T x, T limit) {
@@ -46,16 +33,17 @@ struct Swiglu {
     }
 
     FAST Pair<T> value_and_p(T g, T u) const {
-        const T z = gate(g), w = alpha * z, e = exp_of_negative(minus_abs(w)), p = e / (1 + e), q = 1 - p;
-        return {phi(z, w < 0 ? p : q) * (up(u) + shift), p};
+        const T z = gate(g), w = alpha * z, p = smaller_sigmoid(w);
+        return {z * sigmoids(w, p).of_z * (up(u) + shift), p};
     }
 
     // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz); at z = inf, φt is inf·0 and tends to 0.
     // So ḡ = ȳ φ′ (u′ + shift), ū = ȳ φ, each 0 beyond its limits.
     FAST Pair<T> gradients(T g, T u, T p, T gy) const {
-        const T z = gate(g), w = alpha * z, q = 1 - p, s = w < 0 ? p : q, t = w < 0 ? q : p;
+        const T z = gate(g);
+        const auto [s, t] = sigmoids(limits == SwigluLimits::some ? alpha * z : z, p);
         // Computed before the conditions choose: a loop with branches is not vectorised.
-        const T f = phi(z, s), bend = alpha * (f * t), slope = s + (t == 0 ? T(0) : bend);
+        const T f = z * s, bend = alpha * (f * t), slope = s + (limits != SwigluLimits::both && t == 0 ? T(0) : bend);
         const T gg = gy * (up(u) + shift) * slope, gu = gy * f;
         return {below(g, gate_limit) && !is_zero(gy) ? gg : T(0),
                 below(abs(u), up_limit) && !is_zero(gy) ? gu : T(0)};
@@ -65,13 +53,14 @@ struct Swiglu {
 /// body(act): the shortest act for these limits.
 template <class T, class F>
 FAST inline void with_swiglu(T alpha, T gate_limit, T up_limit, T shift, F body) {
-    const T absent(__builtin_inf());
-    if (gate_limit == absent && up_limit == absent)
-        body(Swiglu<T, SwigluLimits::none>{alpha, gate_limit, up_limit, shift});
-    else if (gate_limit == absent || up_limit == absent)
-        body(Swiglu<T, SwigluLimits::some>{alpha, gate_limit, up_limit, shift});
+    const T absent(__builtin_inf()), zero_from = 20000 / alpha;  // e^−20000 is 0 in long double too
+    const T low = alpha < 0 ? -absent : -zero_from, high = alpha < 0 && -zero_from < gate_limit ? -zero_from : gate_limit;
+    if (alpha > 0 && gate_limit == absent && up_limit == absent)
+        body(Swiglu<T, SwigluLimits::none>{alpha, gate_limit, up_limit, shift, low, high});
+    else if (alpha > 0 && gate_limit < absent && up_limit < absent)
+        body(Swiglu<T, SwigluLimits::both>{alpha, gate_limit, up_limit, shift, low, high});
     else
-        body(Swiglu<T, SwigluLimits::both>{alpha, gate_limit, up_limit, shift});
+        body(Swiglu<T, SwigluLimits::some>{alpha, gate_limit, up_limit, shift, low, high});
 }
 
 template <class T>
@@ -98,20 +87,22 @@ void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T sh
 
 template <class T>
 void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T* y) {
-    const Swiglu<T, SwigluLimits::both> act{alpha, limit, limit, 1};
-    each<T>(n, [=](std::size_t i) FAST {
-        const Pair<T> both = act.value_and_p(x[2 * i], x[2 * i + 1]);
-        y[i] = both.first;
-        p[i] = both.second;
+    with_swiglu<T>(alpha, limit, limit, 1, [=](auto act) FAST {
+        each<T>(n, [=](std::size_t i) FAST {
+            const Pair<T> both = act.value_and_p(x[2 * i], x[2 * i + 1]);
+            y[i] = both.first;
+            p[i] = both.second;
+        });
     });
 }
 template <class T>
 void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* x, const T* p, const T* gy, T* gx) {
-    const Swiglu<T, SwigluLimits::both> act{alpha, limit, limit, 1};
-    each<T>(n, [=](std::size_t i) FAST {
-        const Pair<T> both = act.gradients(x[2 * i], x[2 * i + 1], p[i], gy[i]);
-        gx[2 * i] = both.first;
-        gx[2 * i + 1] = both.second;
+    with_swiglu<T>(alpha, limit, limit, 1, [=](auto act) FAST {
+        each<T>(n, [=](std::size_t i) FAST {
+            const Pair<T> both = act.gradients(x[2 * i], x[2 * i + 1], p[i], gy[i]);
+            gx[2 * i] = both.first;
+            gx[2 * i + 1] = both.second;
+        });
     });
 }
 

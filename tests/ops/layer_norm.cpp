@@ -50,6 +50,39 @@ BOOST_AUTO_TEST_CASE(large_mean) {
     });
 }
 
+// Kernels take several rows at once: seven rows of all magnitudes are what each is alone, γ̄ and β̄ are the sums.
+BOOST_AUTO_TEST_CASE(rows_taken_together) {
+    on_every_isa([] {
+        const std::size_t rows = 7, d = 7;
+        const double means[] = {0, 1e8, -3, 0, 1e100, 2, 0}, scales[] = {1, 1, 1e-8, 0, 1e100, 1e-120, 3};
+        const Array<double> gamma = {1, 0.5, -2, 3, 0.25, -1, 2}, beta = {1, -1, 0, 2, 3, 0.5, -4};
+        Array<double> x(std::vector<std::size_t>{rows, d});
+        std::vector<double> gy(rows * d);
+        for (std::size_t i = 0; i < rows * d; ++i) {
+            x.data()[i] = means[i / d] + std::sin(static_cast<double>(3 * i + 1)) * scales[i / d];
+            gy[i] = std::cos(static_cast<double>(5 * i));
+        }
+        const auto all = call<double>(norm(1e-10), {x, gamma, beta}, gy);
+        std::vector<double> sum(d), plain_sum(d);
+        for (std::size_t t = 0; t < rows; ++t) {
+            const auto row = [&](const auto& of) { return std::vector<double>(of.begin() + t * d, of.begin() + (t + 1) * d); };
+            Array<double> alone(std::vector<std::size_t>{d});
+            std::copy_n(x.data() + t * d, d, alone.data());
+            const auto one = call<double>(norm(1e-10), {alone, gamma, beta}, row(gy));
+            check_all(row(all.y), one.y, 1e-14);
+            check_all(row(all.g[0]), one.g[0], 1e-12);
+            for (std::size_t j = 0; j < d; ++j) {
+                sum[j] += one.g[1][j];
+                plain_sum[j] += one.g[2][j];
+            }
+        }
+        check_all(all.g[1], sum, 1e-13);
+        check_all(all.g[2], plain_sum, 1e-13);
+        check_all(call<double>([](const auto& v) { return chalkgrad::layer_norm(v[0], {}, {}, 1e-10); }, {x}, gy).g[0],
+                  call<double>(norm(1e-10), {x, {1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 0}}, gy).g[0], 1e-12);
+    });
+}
+
 // Centred once, the mean's own rounding error stays in every element: 5e-9 here.
 BOOST_AUTO_TEST_CASE(centred_twice) {
     Array<double> x(std::vector<std::size_t>{3, 11});

@@ -92,6 +92,24 @@ BOOST_AUTO_TEST_CASE(ends_of_the_axis) {
     });
 }
 
+// φ with −α is φ turned round: −φ(−z). With limits too, and beyond the ends.
+BOOST_AUTO_TEST_CASE(negative_alpha) {
+    on_every_isa([] {
+        const Array<double> g = {-inf, -800, -3, -0.5, 0.5, 3, 6.5}, u = {0.5, 2, -1, 3, 1, -2, 0.25};
+        const std::vector<double> gy = {1, 2, -1, 0.5, 3, -2, 1};
+        const auto got = call<double>(act({-1.3, 7, 7, 0}), {g, u}, gy);
+        Array<double> mirrored = g;
+        for (double& v : mirrored) v = -v;
+        const auto mirror = call<double>(act({.alpha = 1.3}), {mirrored, u}, gy);
+        for (std::size_t i = 0; i < g.size(); ++i) {
+            check_near(got.y[i], -mirror.y[i], 1e-15);
+            check_near(got.g[0][i], mirror.g[0][i], 1e-15);
+            check_near(got.g[1][i], -mirror.g[1][i], 1e-15);
+        }
+        BOOST_TEST(call<double>(act({-1.3, {}, 7, 0}), {{inf}, {1}}, {1}).y[0] == 0);
+    });
+}
+
 // A slope of inf or NaN does not come back where nobody asked for it.
 BOOST_AUTO_TEST_CASE(zero_cotangent) {
     const auto got = call<double>(act({}), {{1, quiet_nan, 1}, {inf, 1, quiet_nan}}, {0, 0, 0});
