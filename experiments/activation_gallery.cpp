@@ -2,6 +2,7 @@
 // it.
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/ops/activations.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 
 #include <cmath>
@@ -62,6 +63,8 @@ void run(Report& report, const ExperimentOptions&) {
     report.plot(std::move(values));
     report.plot(std::move(slopes));
     report.plot(std::move(errors));
+    const Var<double> x = Tape().variable(xt::xarray<double>{-quick.at, 0, quick.at}, "z");
+    report.tape((x * sigmoid(1.702 * x) - gelu_erf(x)).named("z σ(1.702 z) − GELU"));
 }
 
 }  // namespace

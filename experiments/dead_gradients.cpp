@@ -68,6 +68,10 @@ void run(Report& report, const ExperimentOptions& options) {
                     "course §9: beyond a limit the slope is 0; up has two limits, the gate only the upper one");
     report.plot(shares);
     report.plot(sizes);
+    Tape shown;  // inside, beyond each limit alone, beyond both
+    const X gate = shown.variable(xt::xarray<double>{1, 8, 1, 1, 8}, "g"),
+            up = shown.variable(xt::xarray<double>{1, 1, 8, -8, 8}, "u");
+    report.tape(sum(swiglu_act(gate, up, {.alpha = 1.702, .gate_limit = 7, .up_limit = 7, .shift_up = 1})));
 }
 
 }  // namespace

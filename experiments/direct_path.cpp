@@ -44,6 +44,9 @@ void run(Report& report, const ExperimentOptions& options) {
                  {"scale s of the branch, J = I + s J_F"},
                  {"singular value of J", true},
                  {greatest, least}});
+    Tape shown;
+    const Var<double> x = shown.variable(h, "h");
+    report.tape((x + branch(x)).named("h next"));
 }
 
 }  // namespace

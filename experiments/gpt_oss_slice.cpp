@@ -63,6 +63,8 @@ void run(Report& report, const ExperimentOptions&) {
                  {"z = g = u"},
                  {"value"},
                  {series("gate factor", negative, detail.gate), series("product", negative, detail.product)}});
+    const Var<double> both = Tape().variable(xt::xarray<double>{-9, -2, -1, 0, 3, 9}, "z");
+    report.tape(swiglu_act(both, both, gpt_oss).named("product"));
 }
 
 }  // namespace

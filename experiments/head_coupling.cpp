@@ -53,6 +53,7 @@ void run(Report& report, const ExperimentOptions& options) {
             const X s = sum(slice(axis.split(q) * axis.split(k), "0")) / std::sqrt(double(head));
             s.backward();
 
+            if (c == 10 && axis.name == std::string("whole")) report.tape(s);
             if (c == 1) report.graph(axis.graph, to_dot(graph_of(tape, {q.line(), k.line()})));
             const std::string row = fmt::format("{}, c = {}", axis.name, c);
             const Tolerance tolerance = Tolerance::relative(1e-10);

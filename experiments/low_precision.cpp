@@ -18,7 +18,7 @@ namespace {
 template <class T>
 Var<double> norm(const Array<double>& row, double eps, bool promote_first) {
     Tape tape;
-    const Var<T> x = cast<T>(tape.constant(row));
+    const Var<T> x = cast<T>(tape.variable(row, "row"));
     const Var<double> squares = promote_first ? square(cast<double>(x)) : cast<double>(square(x));
     return cast<double>(x) * rsqrt(mean(squares) + eps);
 }
@@ -86,6 +86,7 @@ void run(Report& report, const ExperimentOptions& options) {
                              sweep<bfloat16>("", row, ordinary, eps, true)),
                     "bfloat16 keeps 8 bits: a rounding is at most 3.9e-3, its range is float's");
     report.plot(std::move(errors));
+    report.tape(norm<half>(small, 1e-10, false).named("y"));
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ struct Mixer {
 
     Var<double> matrix(const Var<double>& streams, double alpha) const {
         const Tape tape = streams.tape();
-        const Var<double> logits = reshape(matmul(reshape(streams, {1, n * d}), tape.constant(w)), {n, n});
-        return sinkhorn_log(alpha * logits + tape.constant(bias));
+        const Var<double> logits = reshape(matmul(reshape(streams, {1, n * d}), tape.constant(w, "W")), {n, n});
+        return sinkhorn_log(alpha * logits + tape.constant(bias, "B"));
     }
     /// Σ cotangent · A(x) x, with or without the derivative of A.
     Var<double> loss(const Var<double>& streams, double alpha, bool fixed) const {
         const Var<double> a = matrix(streams, alpha);
-        return sum(streams.tape().constant(cotangent) * matmul(fixed ? stop_gradient(a) : a, streams));
+        return sum(streams.tape().constant(cotangent, "cotangent") * matmul(fixed ? stop_gradient(a) : a, streams));
     }
     Array<double> gradient(double alpha, bool fixed) const {
         Tape tape;
@@ -73,6 +73,7 @@ void run(Report& report, const ExperimentOptions& options) {
                  {"α, how strongly X moves A", true},
                  {"‖full − fixed‖ / ‖full‖", true},
                  {missing}});
+    report.tape(mixer.loss(Tape().variable(mixer.x, "X"), 4, false).named("loss"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/experiments/measure.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/slice.hpp>
 #include <chalkgrad/ops/swiglu_act.hpp>
@@ -39,6 +40,8 @@ void run(Report& report, const ExperimentOptions& options) {
     };
     show("interleaved", "Interleaved: output i reads inputs 2i and 2i + 1", interleaved);
     show("halves", "Halves: output i reads inputs i and i + 4", halves);
+    const Var<double> packed = Tape().variable(row, "gate and up");
+    report.tape((interleaved(packed) - halves(packed)).named("apart"));
 }
 
 }  // namespace

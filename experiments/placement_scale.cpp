@@ -72,6 +72,10 @@ void run(Report& report, const ExperimentOptions& options) {
         report.graph(nn::name(placement),
                      to_dot(graph_of(drawn, {0}), std::string(nn::name(placement)) + ": " + nn::formula(placement)));
     }
+    Tape shown;
+    const Var<double> h = shown.variable(rng.standard_normal({4}), "h"),
+                      w = shown.variable(rng.normal(0, 0.5, {4, 4}), "W");
+    report.tape(step(Placement::peri, h, w).named("h next"));
 }
 
 }  // namespace

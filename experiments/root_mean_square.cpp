@@ -23,6 +23,8 @@ void run(Report& report, const ExperimentOptions&) {
                  {"second coordinate s of (1, s)"},
                  {"size seen"},
                  {series("mean", s, mean(rows, -1).value()), series("RMS", s, root_mean_square(rows).value())}});
+    Tape shown;
+    report.tape(root_mean_square(shown.variable(h.value(), "h")).named("RMS"));
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ void run(Report& report, const ExperimentOptions& options) {
     report.number("unrolled: largest sum over a column of the gradient", most, 0, Tolerance::absolute(1e-14),
                   "shifting a column of logits changes nothing");
     report.plot(std::move(plot));
+    const Var<double> logits = Tape().variable(Array<double>{{2, 0}, {0, 0}}, "logits");
+    report.tape(sinkhorn_log_composed(logits, {.iterations = 2, .order = SinkhornOrder::cols_first}).named("A"));
 }
 
 }  // namespace

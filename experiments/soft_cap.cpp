@@ -2,6 +2,7 @@
 #include <chalkgrad/experiments/experiment.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/softcap.hpp>
+#include <chalkgrad/ops/softmax.hpp>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,7 @@ void run(Report& report, const ExperimentOptions&) {
     }
     report.plot(std::move(values));
     report.plot(std::move(slopes));
+    report.tape(softmax(softcap(Tape().variable(xt::xarray<double>{10, 30, 60, 100}, "s"), 30)).named("p"));
 }
 
 }  // namespace

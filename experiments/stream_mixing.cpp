@@ -48,6 +48,9 @@ void run(Report& report, const ExperimentOptions& options) {
                  {"times mixed by A"},
                  {"value of a stream"},
                  {first, second, middle}});
+    Var<double> shown = Tape().variable(x, "X");
+    for (int step = 0; step < 3; ++step) shown = mhc_mix_fixed(shown, a);
+    report.tape(shown.named("A³ X"));
 
     const Array<double> logits = 3 * Generator{Seed(options.seed_or(6))}.standard_normal({4, 4});
     const Array<double> many =

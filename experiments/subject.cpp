@@ -44,6 +44,7 @@ Subject of_experiment(const std::string& command, const Experiment& experiment, 
         throw Error(
             fmt::format("{}: the experiment '{}' shows no tape of its own; take a block ('chalkgrad list blocks')",
                         command, experiment.name));
+    report.tape().tape().zero_grad();  // of the experiment's own sweeps
     return subject(experiment.name, experiment.question, report.tape(), {}, seed);
 }
 

@@ -7,6 +7,7 @@
 #include <chalkgrad/ops/qk_norm.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
+#include <chalkgrad/ops/slice.hpp>
 
 #include <cmath>
 
@@ -18,13 +19,14 @@ namespace {
 using QkNorm = Var<double> (*)(const Var<double>&, std::size_t heads, const Var<double>& gamma, double eps);
 
 /// q·k/√2 of head 1, two heads of width two; head 2 of the query is scaled by c.
-double score(QkNorm norm, double c) {
+Var<double> score_on_tape(QkNorm norm, double c) {
     Tape tape;
-    const Var<double> q = tape.constant(xt::xarray<double>{{3, 4, 0.6 * c, 0.8 * c}}),
-                      k = tape.constant(xt::xarray<double>{{4, 3, 1, 0}});
+    const Var<double> q = tape.variable(xt::xarray<double>{{3, 4, 0.6 * c, 0.8 * c}}, "q"),
+                      k = tape.variable(xt::xarray<double>{{4, 3, 1, 0}}, "k");
     const Var<double> products = norm(q, 2, {}, 1e-6) * norm(k, 2, {}, 1e-6);
-    return sum(products, -1).data()[0] / std::sqrt(2.);
+    return slice(sum(products, -1), "0, 0") / std::sqrt(2.);
 }
+double score(QkNorm norm, double c) { return score_on_tape(norm, c).item(); }
 
 void run(Report& report, const ExperimentOptions& options) {
     Tape tape;
@@ -65,6 +67,7 @@ void run(Report& report, const ExperimentOptions& options) {
                  {"scale of head 2", true},
                  {"score of head 1"},
                  {one, all}});
+    report.tape(score_on_tape(whole, 10).named("score of head 1"));
 }
 
 }  // namespace

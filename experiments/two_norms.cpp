@@ -1,5 +1,6 @@
 // Course §5: LayerNorm and RMSNorm of the same four numbers, and of a constant vector, which tells them apart.
 #include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise.hpp>
 #include <chalkgrad/ops/layer_norm.hpp>
 #include <chalkgrad/ops/reduce.hpp>
@@ -43,6 +44,9 @@ void run(Report& report, const ExperimentOptions&) {
                  {"value"},
                  {series("x", i, x.value(), Mark::line_points), series("LayerNorm", i, centred, Mark::line_points),
                   series("RMSNorm", i, scaled, Mark::line_points)}});
+    Tape shown;
+    const Var<double> v = shown.variable(x.value(), "x");
+    report.tape((layer_norm(v, {}, {}, eps) - rms_norm(v, {}, eps)).named("LayerNorm − RMSNorm"));
 }
 
 }  // namespace

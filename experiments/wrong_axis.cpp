@@ -26,7 +26,8 @@ void run(Report& report, const ExperimentOptions& options) {
     Generator rng{Seed(options.seed_or(3))};
     const Array<double> x = rng.standard_normal({tokens, d});
     const Array<double> right = jacobian([](const Var<double>& h) { return layer_norm(h); }, x);
-    const Array<double> wrong = jacobian([](const Var<double>& h) { return transpose(layer_norm(transpose(h))); }, x);
+    const auto over_tokens = [](const Var<double>& h) { return transpose(layer_norm(transpose(h))); };
+    const Array<double> wrong = jacobian(over_tokens, x);
     report.number("over features: largest derivative across tokens", across_tokens(right), 0, Tolerance::exact(),
                   "course §5: over features of one token");
     report.measured("over tokens: largest derivative across tokens", across_tokens(wrong),
@@ -45,6 +46,7 @@ void run(Report& report, const ExperimentOptions& options) {
     };
     show("features", "LayerNorm over features: one block for each token", right);
     show("tokens", "LayerNorm over tokens: every token sees every other", wrong);
+    report.tape(over_tokens(Tape().variable(x, "h")).named("y"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/random.hpp>
@@ -16,6 +17,7 @@
 #include <chalkgrad/experiments/measure.hpp>
 #include <chalkgrad/experiments/parallel.hpp>
 #include <chalkgrad/experiments/references.hpp>
+#include <chalkgrad/experiments/stepping.hpp>
 
 using namespace chalkgrad;
 
@@ -73,6 +75,27 @@ BOOST_AUTO_TEST_CASE(every_experiment_has_a_name_a_question_and_a_section) {
         BOOST_TEST(each.experiment.question.ends_with('?'), each.experiment.name);
         BOOST_TEST(!each.experiment.section.empty(), each.experiment.name);
     }
+}
+
+BOOST_AUTO_TEST_CASE(tapes_on_show_can_be_read_and_stepped_through) {
+    std::size_t shown = 0;
+    for (const Finished& each : all_finished()) {
+        const Var<double>& y = each.report.tape();
+        if (!y) continue;
+        ++shown;
+        BOOST_TEST_CONTEXT(each.experiment.name) {
+            const Tape tape = y.tape();
+            BOOST_TEST(tape.size() <= 30u);
+            for (std::size_t i = 0; i < tape.size(); ++i) BOOST_TEST(tape.line(i).shape.size() <= 512u, "line " << i);
+            Array<double> cotangent(y.value().shape());
+            cotangent.fill(1);
+            const nlohmann::json document = stepping_json({each.experiment.name, "", y, {}, cotangent});
+            BOOST_TEST(!document["gradients"].empty());
+            for (const nlohmann::json& gradient : document["gradients"])
+                BOOST_TEST(gradient["adjoint"]["not_finite"] == 0, "line " << gradient["line"]);
+        }
+    }
+    BOOST_TEST(shown >= 22u);
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_value_and_a_wrong_name_are_caught) {

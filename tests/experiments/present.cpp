@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/autograd/trace.hpp>
 #include <chalkgrad/experiments/derivation.hpp>
 #include <chalkgrad/experiments/embedded.hpp>
@@ -168,6 +169,12 @@ BOOST_AUTO_TEST_CASE(trace_as_text_and_json) {
             BOOST_TEST(line.contains(key));
     }
     BOOST_TEST(call({"trace", "pre", "--seed", "1"}).out != call({"trace", "pre"}).out);
+    // An experiment's tape shows this sweep alone, not those that the experiment made: a loss begins with 1.
+    const nlohmann::json coupling = nlohmann::json::parse(call({"trace", "head_coupling", "--json"}).out);
+    BOOST_TEST(coupling["lines"].back()["adjoint"]["numbers"][0] == 1);
+    const Subject subject = find_subject("trace", "head_coupling", 0);
+    subject.y.backward();
+    BOOST_TEST((coupling["lines"][0]["adjoint"]["numbers"] == nlohmann::json(*gradient_of(subject.y.tape(), 0))));
 }
 
 BOOST_AUTO_TEST_CASE(wrong_calls) {
