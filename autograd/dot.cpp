@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <set>
 
 #include <fmt/format.h>
+
+#include <chalkgrad/autograd/utf8.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -228,27 +229,16 @@ template <class Write>
 std::string escaped(std::string_view text, std::size_t longest, Write write) {
     std::string out;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < text.size();) {
+    while (!text.empty()) {
         if (count++ == longest) return out + "…";
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const std::size_t length = byte < 0x80 ? 1 : (byte >> 5) == 6 ? 2 : (byte >> 4) == 14 ? 3 : (byte >> 3) == 30 ? 4 : 0;
-        std::uint32_t point = length == 1 ? byte : length == 2 ? byte & 31u : length == 3 ? byte & 15u : byte & 7u;
-        bool valid = length != 0 && i + length <= text.size();
-        for (std::size_t k = 1; valid && k < length; ++k) {
-            valid = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
-            point = (point << 6) | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
-        }
-        constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-        valid = valid && point >= least[length] && point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF);
-        if (!valid) {
-            out += "\uFFFD";
-            ++i;
-            continue;
-        }
-        const bool control = (point < 0x20 && point != '\n') || point == 0x7F || point == 0xFFFE || point == 0xFFFF;
-        if (control) out += ' ';
-        else write(out, point, text.substr(i, length));
-        i += length;
+        const std::size_t length = utf8_length(text);
+        const std::string_view bytes = text.substr(0, std::max<std::size_t>(length, 1));
+        const char c = length == 1 ? bytes[0] : '\0'; // what is longer is no character that DOT or XML reads
+        const bool control = length == 1 && ((c < 0x20 && c != '\n') || c == 0x7F);
+        if (length == 0) out += "\uFFFD";
+        else if (control || bytes == "\uFFFE" || bytes == "\uFFFF") out += ' ';
+        else write(out, c, bytes);
+        text.remove_prefix(bytes.size());
     }
     return out;
 }
@@ -256,8 +246,8 @@ std::string escaped(std::string_view text, std::size_t longest, Write write) {
 } // namespace
 
 std::string dot_text(std::string_view text, std::size_t longest) {
-    return escaped(text, longest, [](std::string& out, std::uint32_t point, std::string_view bytes) {
-        switch (point) {
+    return escaped(text, longest, [](std::string& out, char c, std::string_view bytes) {
+        switch (c) {
         case '"': out += "\\\""; break;
         case '\\': out += "\\\\"; break;
         case '&': out += "&amp;"; break;
@@ -268,8 +258,8 @@ std::string dot_text(std::string_view text, std::size_t longest) {
 }
 
 std::string dot_html(std::string_view text, std::size_t longest) {
-    return escaped(text, longest, [](std::string& out, std::uint32_t point, std::string_view bytes) {
-        switch (point) {
+    return escaped(text, longest, [](std::string& out, char c, std::string_view bytes) {
+        switch (c) {
         case '"': out += "&quot;"; break;
         case '<': out += "&lt;"; break;
         case '>': out += "&gt;"; break;

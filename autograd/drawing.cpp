@@ -54,10 +54,9 @@ private:
         const std::size_t scopes = graph_.scopes.size(), levels = deepest(graph_);
         if (options_.depth && (*options_.depth < 1 || *options_.depth > levels + 1))
             throw Error(fmt::format("graph: depth {} is out of range; scopes nest {} deep here, so use 1 to {}", *options_.depth, levels, levels + 1));
-        std::vector<char> opened(scopes, 0), holds_add(scopes, 0);
+        const std::vector<char> holds_add = graph_.scopes_with_adds();
+        std::vector<char> opened(scopes, 0);
         std::vector<std::size_t> depth(scopes, 0), children(scopes, 0);
-        for (const ResidualAdd& add : graph_.residual_adds)
-            for (std::size_t s = node(add.line).scope; s != 0; s = graph_.scopes[s].parent) holds_add[s] = 1;
         for (std::size_t s = 1; s < scopes; ++s) ++children[graph_.scopes[s].parent];
         std::vector<char> has_ops(scopes, 0);
         for (const GraphNode& n : graph_.nodes) has_ops[n.scope] |= !is_leaf(n);
@@ -79,14 +78,13 @@ private:
         // Frames bend a line that runs through them. At module level whole blocks are framed, which hold modules and adds; where every
         // op is drawn, only what hangs off the stream. And at module level a frame around a few ops would only be in the way.
         const std::size_t scopes = graph_.scopes.size();
-        std::vector<char> has_scopes(scopes, 0), on_stream(scopes, 0), holds_add(scopes, 0);
+        const std::vector<char> holds_add = graph_.scopes_with_adds();
+        std::vector<char> has_scopes(scopes, 0), on_stream(scopes, 0);
         std::vector<std::size_t> ops(scopes, 0);
         for (std::size_t s = 1; s < scopes; ++s) has_scopes[graph_.scopes[s].parent] = 1;
         for (const GraphNode& n : graph_.nodes) ops[n.scope] += !is_leaf(n);
         for (const GraphNode& n : graph_.nodes)
             for (std::size_t s = n.scope; n.on_stream && s != 0; s = graph_.scopes[s].parent) on_stream[s] = 1;
-        for (const ResidualAdd& add : graph_.residual_adds)
-            for (std::size_t s = node(add.line).scope; s != 0; s = graph_.scopes[s].parent) holds_add[s] = 1;
         for (std::size_t s = 1; s < scopes; ++s) {
             if (!opened_[s] || repeats_.copies[s] == 0) continue;
             frame_of_[s] = frame_of_[graph_.scopes[s].parent];

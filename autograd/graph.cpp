@@ -198,6 +198,13 @@ std::optional<Handed> handed_on(const Graph& graph, std::size_t line) {
     }
 }
 
+std::vector<char> Graph::scopes_with_adds() const {
+    std::vector<char> holds(scopes.size(), 0);
+    for (const ResidualAdd& add : residual_adds)
+        for (std::size_t s = nodes[add.line].scope; s != 0; s = scopes[s].parent) holds[s] = 1;
+    return holds;
+}
+
 std::string Graph::scope_path(std::size_t scope) const {
     std::string path;
     for (; scope != 0; scope = scopes[scope].parent) path = scopes[scope].name + (path.empty() ? "" : "/") + path;

@@ -63,6 +63,8 @@ struct Graph {
 
     /// "block/attention", empty for the tape itself.
     std::string scope_path(std::size_t scope) const;
+    /// By scope: whether a residual add lies in it, however deep.
+    std::vector<char> scopes_with_adds() const;
 };
 
 /// The graph of all lines of a tape. `inputs` are the leaves that are data: other variables are parameters. `outputs` are the

@@ -53,9 +53,7 @@ Repeats find_repeats(const Graph& graph, const std::vector<char>& opened) {
         if (graph.scopes[s].parent != 0) above.insert(above.end(), lines[s].begin(), lines[s].end());
         children[graph.scopes[s].parent].push_back(s);
     }
-    std::vector<char> holds_stream(scopes, 0);
-    for (const ResidualAdd& add : graph.residual_adds)
-        for (std::size_t s = graph.nodes[add.line].scope; s != 0; s = graph.scopes[s].parent) holds_stream[s] = 1;
+    const std::vector<char> holds_add = graph.scopes_with_adds();
     for (std::size_t parent = 0; parent < scopes; ++parent) {
         std::reverse(children[parent].begin(), children[parent].end());
         if (found.copies[parent] == 0) {
@@ -68,7 +66,7 @@ Repeats find_repeats(const Graph& graph, const std::vector<char>& opened) {
         for (const std::size_t s : siblings) does.push_back(lines[s].empty() ? "" : signature(graph, s, lines[s]));
         for (std::size_t i = 0, end; i < siblings.size(); i = end) {
             for (end = i + 1; end < siblings.size() && !does[i].empty() && does[end] == does[i];) ++end;
-            if (end - i < (holds_stream[siblings[i]] ? 2u : 3u)) {
+            if (end - i < (holds_add[siblings[i]] ? 2u : 3u)) {
                 end = i + 1;
                 continue;
             }
