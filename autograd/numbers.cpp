@@ -85,6 +85,14 @@ std::optional<NonFinite> look_forward(const TapeState& tape, Index end) {
 
 } // namespace
 
+Var<double> line_at(const Tape& tape, std::size_t line) {
+    return Var<double>(tape.state_ref(), static_cast<Index>(line), record_of(tape, line).epoch);
+}
+
+const char* name(Line::Kind kind) {
+    return kind == Line::Kind::op ? "op" : kind == Line::Kind::variable ? "variable" : "constant";
+}
+
 std::vector<double> values_of(const Tape& tape, std::size_t line) {
     const Record& record = record_of(tape, line);
     if (tape.shapes_only()) throw Error("values_of: " + tape.state()->label(static_cast<Index>(line)) + " has no numbers: its tape is shape-only");

@@ -15,6 +15,11 @@ std::vector<double> values_of(const Tape& tape, std::size_t line);
 /// The gradient of a line as doubles; nothing where none was computed.
 std::optional<std::vector<double>> gradient_of(const Tape& tape, std::size_t line);
 
+/// A handle to a line of type double.
+Var<double> line_at(const Tape& tape, std::size_t line);
+/// "constant", "variable", "op".
+const char* name(Line::Kind kind);
+
 /// What a table shows of an array: its number if it has one, else its smallest, largest and root mean square.
 struct Summary {
     std::size_t size = 0, not_finite = 0;

@@ -39,7 +39,7 @@ std::ostream& operator<<(std::ostream& out, const Tape& tape) {
         Row row;
         row[0] = std::to_string(i);
         row[1] = line.name;
-        row[2] = line.kind == Line::Kind::op ? line.op : line.kind == Line::Kind::variable ? "variable" : "constant";
+        row[2] = line.kind == Line::Kind::op ? line.op : name(line.kind);
         for (const std::ptrdiff_t input : line.inputs) row[3] += (row[3].empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
         row[4] = to_string(line.shape) + (line.dtype == Dtype::f64 ? "" : std::string(" ") + name(line.dtype));
         row[5] = tape.shapes_only() ? "shape only" : to_string(summarize(values_of(tape, i)));

@@ -33,6 +33,18 @@ std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>&
     return steps;
 }
 
+std::size_t saved_size(const Tape& tape, std::size_t line) {
+    const TapeState& state = *tape.state();
+    const Record& record = state[static_cast<Index>(line)];
+    if (record.op == nullptr) return 0;
+    std::vector<const Shape*> shapes;
+    for (std::size_t k = 0; k < record.input_count; ++k) {
+        const Index in = state.inputs(record)[k];
+        shapes.push_back(in == detail::absent ? nullptr : state[in].shape);
+    }
+    return record.op->saved({shapes.data(), shapes.size()});
+}
+
 std::vector<double> saved_of(const Tape& tape, std::size_t line) {
     const std::size_t lines = tape.size();
     if (line >= lines)
@@ -42,12 +54,7 @@ std::vector<double> saved_of(const Tape& tape, std::size_t line) {
     if (tape.shapes_only())
         throw Error("saved_of: " + state.label(static_cast<Index>(line)) + " has no numbers: its tape is shape-only");
     if (record.op == nullptr || record.saved == nullptr) return {};
-    std::vector<const Shape*> shapes;
-    for (std::size_t k = 0; k < record.input_count; ++k) {
-        const Index in = state.inputs(record)[k];
-        shapes.push_back(in == detail::absent ? nullptr : state[in].shape);
-    }
-    std::vector<double> numbers(record.op->saved({shapes.data(), shapes.size()}));
+    std::vector<double> numbers(saved_size(tape, line));
     detail::with_work_scalar(work_dtype(record.dtype), [&](auto scalar) {
         const auto* from = static_cast<const decltype(scalar)*>(record.saved);
         std::transform(from, from + numbers.size(), numbers.begin(), [](const auto& x) {
@@ -63,9 +70,7 @@ std::vector<double> saved_of(const Tape& tape, std::size_t line) {
 void keep_all_gradients(const Tape& tape) {
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Record& record = (*tape.state())[static_cast<Index>(i)];
-        // The handle's scalar plays no part in keep_grad().
-        if (record.op != nullptr && record.has(Record::needs_grad))
-            Var<double>(tape.state_ref(), static_cast<Index>(i), record.epoch).keep_grad();
+        if (record.op != nullptr && record.has(Record::needs_grad)) line_at(tape, i).keep_grad(); // whatever its scalar
     }
 }
 

@@ -22,6 +22,8 @@ struct SweepStep {
 /// Throws what backward() throws.
 std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>& cotangent);
 
+/// How many numbers a line's forward saves for its backward, on a tape of shapes too.
+std::size_t saved_size(const Tape& tape, std::size_t line);
 /// The numbers a line's forward saved for its backward; none for a leaf. Throws Error on a shape-only tape.
 std::vector<double> saved_of(const Tape& tape, std::size_t line);
 

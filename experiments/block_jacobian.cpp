@@ -5,6 +5,7 @@
 //   J_mix + A′X + J_write J_F J_N (J_read + pre′X) + post′F
 #include <chalkgrad/autograd/error.hpp>
 #include <chalkgrad/autograd/jacobian.hpp>
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/autograd/replay.hpp>
 #include <chalkgrad/experiments/block_jacobian.hpp>
 
@@ -90,10 +91,7 @@ public:
         return after == nullptr ? whole : part(after->line, add.line, name_of(*after)) * whole;
     }
 
-    Var<double> var(std::size_t line) const {
-        const auto index = static_cast<detail::Index>(line);
-        return Var<double>(tape_.state_ref(), index, (*tape_.state())[index].epoch);
-    }
+    Var<double> var(std::size_t line) const { return line_at(tape_, line); }
 
 private:
     const Norm* norm_after(std::size_t add) const {

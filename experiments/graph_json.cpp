@@ -22,15 +22,13 @@ const char* name(GraphNode::Kind kind) {
 std::string id(std::size_t line) { return fmt::format("n{}", line); }
 
 nlohmann::json to_json(const Graph& graph, const GraphNode& node) {
-    nlohmann::json attributes = nlohmann::json::object();
-    for (const auto& [key, value] : node.attributes) attributes[key] = to_string(value);
     return {{"id", id(node.line)},
             {"op", node.op},
             {"label", node.name.empty() ? node.op : node.name},
             {"scope", graph.scope_path(node.scope)},
             {"shape", std::vector<std::size_t>(node.shape.begin(), node.shape.end())},
             {"dtype", chalkgrad::name(node.dtype)},
-            {"attrs", attributes},
+            {"attrs", to_json(node.attributes)},
             {"kind", name(node.kind)},
             {"constant", node.kind == GraphNode::Kind::constant},
             {"role", chalkgrad::name(node.role)}};

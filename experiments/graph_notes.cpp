@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/numbers.hpp>
+#include <chalkgrad/autograd/trace.hpp>
 #include <chalkgrad/ops/backward_text.hpp>
 
 namespace chalkgrad {
@@ -32,19 +33,6 @@ std::string without_unb(std::string formula) {
     return formula;
 }
 
-/// How many numbers the forward of a line keeps.
-std::size_t kept_numbers(const Tape& tape, std::size_t line) {
-    const detail::TapeState& state = *tape.state();
-    const detail::Record& record = state[static_cast<detail::Index>(line)];
-    if (record.op == nullptr) return 0;
-    std::vector<const Shape*> shapes;
-    for (std::size_t k = 0; k < record.input_count; ++k) {
-        const detail::Index input = state.inputs(record)[k];
-        shapes.push_back(input == detail::absent ? nullptr : state[input].shape);
-    }
-    return record.op->saved({shapes.data(), shapes.size()});
-}
-
 }  // namespace
 
 std::vector<std::vector<Note>> backward_notes(const Tape& tape) {
@@ -63,7 +51,7 @@ std::vector<std::vector<Note>> backward_notes(const Tape& tape) {
             for (const auto& [input, formula] : text->cotangents)
                 if (from.needs_grad && input == line.input_names[k]) notes[i].push_back({Note::Kind::gradient, from.shape == line.shape ? without_unb(formula) : formula});
         }
-        if (const std::size_t kept = kept_numbers(tape, i); kept > 0)
+        if (const std::size_t kept = saved_size(tape, i); kept > 0)
             notes[i].push_back({Note::Kind::attribute, fmt::format("keeps {}: {} number{}", text->saved, kept, kept == 1 ? "" : "s")});
     }
     return notes;

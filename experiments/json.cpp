@@ -29,6 +29,12 @@ std::optional<Attribute> to_attribute(const json& value) {
     return list;
 }
 
+json to_json(const Attributes& attributes) {
+    json object = json::object();
+    for (const auto& [key, value] : attributes) object[key] = to_string(value);
+    return object;
+}
+
 json to_json(const Table& table) {
     json rows = json::array();
     for (const std::vector<Cell>& cells : table.rows) {

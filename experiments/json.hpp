@@ -20,6 +20,9 @@ nlohmann::json json_number(double number);
 /// An op's attribute: null, a flag, a number, a word or a list of numbers; nothing for other JSON.
 std::optional<Attribute> to_attribute(const nlohmann::json& value);
 
+/// {"eps": "1e-06", ..}: as text, as tables show them
+nlohmann::json to_json(const Attributes& attributes);
+
 /// {"name", "columns": [..], "rows": [[..]]}
 nlohmann::json to_json(const Table& table);
 

@@ -84,8 +84,7 @@ nlohmann::json mime_bundle_repr(const Tape& tape) {
         html += fmt::format("<tr><td>{}</td>", i);
         for (const std::string& cell :
              {line.name,
-              line.kind == Line::Kind::op ? line.op
-                                          : std::string(line.kind == Line::Kind::variable ? "variable" : "constant"),
+              line.kind == Line::Kind::op ? line.op : std::string(name(line.kind)),
               inputs, to_string(line.shape),
               tape.shapes_only() ? std::string("shape only") : to_string(summarize(values_of(tape, i))),
               gradient ? to_string(summarize(*gradient)) : std::string("not computed"),

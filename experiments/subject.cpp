@@ -1,8 +1,6 @@
 // Finding and recording what `chalkgrad trace` and `chalkgrad present` show.
 #include <chalkgrad/experiments/subject.hpp>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/error.hpp>
@@ -25,9 +23,7 @@ Subject subject(std::string name, std::string title, Var<double> y, std::vector<
 
 Subject of_block(const nn::BlockEntry& block, std::uint64_t seed) {
     const nn::Recorded recorded = block.record(Tape(), seed);
-    std::vector<std::size_t> inputs;
-    for (const Var<double>& x : recorded.inputs) inputs.push_back(x.line());
-    return subject(block.name, block.formula, recorded.output, std::move(inputs), seed);
+    return subject(block.name, block.formula, recorded.output, recorded.input_lines(), seed);
 }
 
 Subject of_op(const CatalogEntry& op, std::uint64_t seed) {

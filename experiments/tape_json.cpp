@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::size_t most_numbers = 4096;
 
-json attributes_json(const Attributes& attributes) {
-    json object = json::object();
-    for (const auto& [key, value] : attributes) object[key] = to_string(value);
-    return object;
-}
-
-const char* name(Line::Kind kind) {
-    return kind == Line::Kind::op ? "op" : kind == Line::Kind::variable ? "variable" : "constant";
-}
-
 }  // namespace
 
 json numbers_json(const std::vector<double>& numbers) {
@@ -52,7 +42,7 @@ json to_json(const Tape& tape) {
                          {"input_names", line.input_names},
                          {"shape", std::vector<std::size_t>(line.shape.begin(), line.shape.end())},
                          {"dtype", chalkgrad::name(line.dtype)},
-                         {"attributes", attributes_json(line.attributes)},
+                         {"attributes", to_json(line.attributes)},
                          {"scope", tape.state()->scope_path(static_cast<detail::Index>(line.scope))},
                          {"value", tape.shapes_only() ? json() : numbers_json(values_of(tape, i))},
                          {"adjoint", gradient ? numbers_json(*gradient) : json()}});

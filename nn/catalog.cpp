@@ -180,6 +180,12 @@ std::vector<Var<double>> Recorded::variables() const {
     return all;
 }
 
+std::vector<std::size_t> Recorded::input_lines() const {
+    std::vector<std::size_t> lines;
+    for (const Var<double>& x : inputs) lines.push_back(x.line());
+    return lines;
+}
+
 const std::vector<BlockEntry>& blocks() {
     static const std::vector<BlockEntry> all = [] {
         std::vector<BlockEntry> list;

@@ -18,6 +18,8 @@ struct Recorded {
     std::vector<Var<double>> parameters;  ///< in the order of first use
     /// Both, as gradcheck takes them.
     std::vector<Var<double>> variables() const;
+    /// Where the data is on the tape: what graph_of() asks for.
+    std::vector<std::size_t> input_lines() const;
 };
 
 struct BlockEntry {

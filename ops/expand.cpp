@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 
 namespace chalkgrad {
@@ -69,8 +70,7 @@ private:
         std::vector<std::pair<std::string, Var<double>>> inputs;
         for (std::size_t k = 0; k < line.inputs.size(); ++k) {
             if (line.inputs[k] < 0) continue;
-            const auto at = static_cast<detail::Index>(line_[static_cast<std::size_t>(line.inputs[k])]);
-            inputs.emplace_back(line.input_names[k], Var<double>(to_.state_ref(), at, (*to_.state())[at].epoch));
+            inputs.emplace_back(line.input_names[k], line_at(to_, line_[static_cast<std::size_t>(line.inputs[k])]));
         }
         const Tape::Mark before = to_.mark();
         try {

@@ -8,6 +8,7 @@
 
 #include <chalkgrad/autograd/dot.hpp>
 #include <chalkgrad/autograd/file.hpp>
+#include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/autograd/topology.hpp>
 #include <chalkgrad/autograd/trace.hpp>
@@ -38,9 +39,7 @@ Recorded record_block(const std::string& name) {
     const nn::BlockEntry& block = nn::find_block(name);
     const Tape tape;
     const nn::Recorded recorded = block.record(tape, 0);
-    Recorded result{tape, {}, recorded.output.line(), block.name, block.formula};
-    for (const Var<double>& x : recorded.inputs) result.inputs.push_back(x.line());
-    return result;
+    return {tape, recorded.input_lines(), recorded.output.line(), block.name, block.formula};
 }
 
 /// One block of each kind that a model has, at full size and without numbers.
@@ -48,9 +47,7 @@ Recorded record_config(const std::filesystem::path& config) {
     const nn::ModelDescription model = inspect_config("graph", config).model;
     const Tape tape(Tape::Mode::shapes_only);
     const nn::Recorded recorded = nn::record_blocks(tape, model);
-    Recorded result{tape, {}, recorded.output.line(), model.model_type, std::string(model.residual)};
-    for (const Var<double>& x : recorded.inputs) result.inputs.push_back(x.line());
-    return result;
+    return {tape, recorded.input_lines(), recorded.output.line(), model.model_type, std::string(model.residual())};
 }
 
 void say(const std::string& message) { fmt::print(stderr, "graph: {}\n", one_line(message)); }
@@ -94,8 +91,7 @@ Recorded composed(const Recorded& recorded) {
 /// A sweep with a fixed random cotangent, all gradients kept.
 void sweep(const Recorded& recorded) {
     keep_all_gradients(recorded.tape);
-    const auto index = static_cast<detail::Index>(recorded.output);
-    const Var<double> y(recorded.tape.state_ref(), index, (*recorded.tape.state())[index].epoch);
+    const Var<double> y = line_at(recorded.tape, recorded.output);
     Generator rng(0);
     y.backward(rng.standard_normal(y.shape()));
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -33,7 +32,6 @@ struct Rectangle {
 struct Layout {
     std::vector<Rectangle> boxes, labels;
     std::vector<std::vector<std::pair<double, double>>> residual;
-    std::map<std::string, int> edges; ///< by class
 
     explicit Layout(const std::string& dot) {
         const nlohmann::json json = nlohmann::json::parse(render_dot(dot, "json"));
@@ -47,7 +45,6 @@ struct Layout {
         if (!json.contains("edges")) return;
         for (const auto& edge : json.at("edges")) {
             const std::string kind = edge.value("class", "");
-            ++edges[kind];
             for (const char* const draws : {"_ldraw_", "_tldraw_"}) {
                 double size = 10;
                 if (!edge.contains(draws)) continue;
@@ -97,9 +94,7 @@ struct Recorded {
     Graph graph;
     explicit Recorded(const nn::BlockEntry& block) {
         const nn::Recorded lines = block.record(tape, 0);
-        std::vector<std::size_t> inputs;
-        for (const Var<double>& x : lines.inputs) inputs.push_back(x.line());
-        graph = graph_of(tape, inputs, {lines.output.line()});
+        graph = graph_of(tape, lines.input_lines(), {lines.output.line()});
     }
 };
 
