@@ -2,11 +2,11 @@
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/experiments/block_stack.hpp>
 #include <chalkgrad/experiments/measure.hpp>
+#include <chalkgrad/ops/heads.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
 #include <chalkgrad/ops/sdpa.hpp>
-#include <chalkgrad/ops/structure.hpp>
 #include <chalkgrad/ops/swiglu_act.hpp>
 
 #include <cmath>
@@ -17,14 +17,8 @@ namespace {
 using X = Var<double>;
 using Stack = BlockStack;
 
-X split_heads(const X& x) {
-    return transpose(reshape(x, {Stack::tokens, Stack::heads, Stack::width / Stack::heads}), {1, 0, 2});
-}
-
-X merge_heads(const X& y) { return reshape(transpose(y, {1, 0, 2}), {Stack::tokens, Stack::width}); }
-
 X attention(const X& x, const Stack::Block& block) {
-    const auto project = [&](const Array<double>& w) { return split_heads(matmul(x, x.tape().constant(w))); };
+    const auto project = [&](const Array<double>& w) { return split_heads(matmul(x, x.tape().constant(w)), Stack::heads); };
     const X y = sdpa(project(block.wq), project(block.wk), project(block.wv), {.causal = true});
     return matmul(merge_heads(y), x.tape().constant(block.wo));
 }

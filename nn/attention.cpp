@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/nn/heads.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/clamp.hpp>
+#include <chalkgrad/ops/heads.hpp>
 #include <chalkgrad/ops/sdpa.hpp>
 
 namespace chalkgrad::nn {

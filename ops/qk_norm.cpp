@@ -2,16 +2,14 @@
 // Each is a few recorded lines: moving axes has the reverse move as its backward, and the norms bring their own.
 #include <chalkgrad/ops/qk_norm.hpp>
 
-#include <numeric>
-
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
-#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/check.hpp>
 #include <chalkgrad/ops/composite.hpp>
+#include <chalkgrad/ops/heads.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
-#include <chalkgrad/ops/structure.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -26,24 +24,6 @@ void require_heads(const char* op, const Var<T>& q, std::size_t heads, const Var
     if (gamma && gamma.rank() != 0 && !(gamma.shape() == Shape{d}))
         throw Error(fmt::format("{}: gamma has shape {} beside q of shape {} in {} heads; it must be ({}) or a single number", op,
                                 to_string(gamma.shape()), to_string(shape), heads, d));
-}
-
-/// (…, T, H·d) as (…, T, H, d).
-template <class T>
-Var<T> split(const Var<T>& q, std::size_t heads) {
-    std::vector<std::ptrdiff_t> shape(q.shape().begin(), q.shape().end());
-    shape.back() /= static_cast<std::ptrdiff_t>(heads);
-    shape.insert(shape.end() - 1, static_cast<std::ptrdiff_t>(heads));
-    return reshape(q, shape);
-}
-
-/// x with two axes exchanged, counted from the end.
-template <class T>
-Var<T> exchange(const Var<T>& x, std::size_t a, std::size_t b) {
-    std::vector<std::ptrdiff_t> axes(x.rank());
-    std::iota(axes.begin(), axes.end(), 0);
-    std::swap(axes[x.rank() - a], axes[x.rank() - b]);
-    return transpose(x, axes);
 }
 
 template <class T>
@@ -61,33 +41,33 @@ template <class T>
 Var<T> qk_norm_per_head(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
     require_heads("qk_norm_per_head", q, heads, gamma, true);
     return composite(q.tape(), "qk_norm_per_head", Role::none,
-                     [&] { return exchange(rms_norm(split(q, heads), gamma, eps), 3, 2); });
+                     [&] { return swap_heads_and_tokens(rms_norm(as_heads(q, heads), gamma, eps)); });
 }
 template <class T>
 Var<T> qk_norm_whole(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
     require_heads("qk_norm_whole", q, heads, gamma, false);
     return composite(q.tape(), "qk_norm_whole", Role::none,
-                     [&] { return exchange(split(rms_norm(q, gamma, eps), heads), 3, 2); });
+                     [&] { return split_heads(rms_norm(q, gamma, eps), heads); });
 }
 template <class T>
 Var<T> qknorm_scores(const Var<T>& q, const Var<T>& k, const Var<T>& tau, double eps, Guard guard) {
     require_scores(q, k, tau);
     return composite(q.tape(), "qknorm_scores", Role::none, [&] {
-        return tau * matmul(l2_normalize(q, eps, guard), exchange(l2_normalize(k, eps, guard), 2, 1));
+        return tau * matmul(l2_normalize(q, eps, guard), swap_axes(l2_normalize(k, eps, guard), 2, 1));
     });
 }
 
 template <class T>
 Var<T> qk_norm_per_head_composed(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
-    return exchange(rms_norm_composed(split(q, heads), gamma, eps), 3, 2);
+    return swap_heads_and_tokens(rms_norm_composed(as_heads(q, heads), gamma, eps));
 }
 template <class T>
 Var<T> qk_norm_whole_composed(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
-    return exchange(split(rms_norm_composed(q, gamma, eps), heads), 3, 2);
+    return split_heads(rms_norm_composed(q, gamma, eps), heads);
 }
 template <class T>
 Var<T> qknorm_scores_composed(const Var<T>& q, const Var<T>& k, const Var<T>& tau, double eps, Guard guard) {
-    return tau * matmul(l2_normalize_composed(q, eps, guard), exchange(l2_normalize_composed(k, eps, guard), 2, 1));
+    return tau * matmul(l2_normalize_composed(q, eps, guard), swap_axes(l2_normalize_composed(k, eps, guard), 2, 1));
 }
 
 #define CHALKGRAD_INSTANTIATE(T)                                                                            \

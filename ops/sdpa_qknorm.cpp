@@ -3,28 +3,19 @@
 
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/catalog.hpp>
-#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/composite.hpp>
+#include <chalkgrad/ops/heads.hpp>
+#include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/rms_norm.hpp>
 #include <chalkgrad/ops/sdpa_qknorm.hpp>
-#include <chalkgrad/ops/structure.hpp>
 
 namespace chalkgrad {
 namespace {
 
-/// (…, T, heads·d) → (…, heads, T, d).
-template <class T>
-Var<T> split_heads(const char* name, const Var<T>& x, std::size_t heads) {
-    if (x.rank() < 2) throw Error(fmt::format("sdpa_qknorm: {} has shape {}; it must be (…, T, heads·d)", name, to_string(x.shape())));
-    if (heads == 0 || x.shape().last() % heads != 0)
-        throw Error(fmt::format("sdpa_qknorm: {} has shape {}, whose {} features do not split into {} heads", name, to_string(x.shape()),
-                                x.shape().last(), heads));
-    std::vector<std::ptrdiff_t> shape(x.shape().begin(), x.shape().end() - 1), axes;
-    shape.push_back(static_cast<std::ptrdiff_t>(heads));
-    shape.push_back(static_cast<std::ptrdiff_t>(x.shape().last() / heads));
-    for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    std::swap(axes[axes.size() - 2], axes[axes.size() - 3]);
-    return transpose(reshape(x, shape), axes);
+void require_heads(const char* name, const Shape& x, std::size_t heads) {
+    if (x.rank() < 2) throw Error(fmt::format("sdpa_qknorm: {} has shape {}; it must be (…, T, heads·d)", name, to_string(x)));
+    if (heads == 0 || x.last() % heads != 0)
+        throw Error(fmt::format("sdpa_qknorm: {} has shape {}, whose {} features do not split into {} heads", name, to_string(x), x.last(), heads));
 }
 
 /// The three ways, given the norms and the attention to use.
@@ -51,10 +42,13 @@ Var<T> per_head(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>&
 template <class Parts, class T>
 Var<T> whole(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma, std::size_t heads_q,
              std::size_t heads_kv, double eps, const AttentionOptions& options) {
+    require_heads("q", q.shape(), heads_q);
+    require_heads("k", k.shape(), heads_kv);
+    require_heads("v", v.shape(), heads_kv);
     return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
-        const Var<T> q_hat = split_heads("q", Parts::rms(q, q_gamma, eps), heads_q);
-        const Var<T> k_hat = split_heads("k", Parts::rms(k, k_gamma, eps), heads_kv);
-        return Parts::attention(q_hat, k_hat, split_heads("v", v, heads_kv), options);
+        const Var<T> q_hat = split_heads(Parts::rms(q, q_gamma, eps), heads_q);
+        const Var<T> k_hat = split_heads(Parts::rms(k, k_gamma, eps), heads_kv);
+        return Parts::attention(q_hat, k_hat, split_heads(v, heads_kv), options);
     });
 }
 

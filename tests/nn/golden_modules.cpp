@@ -10,8 +10,8 @@
 #include <chalkgrad/autograd/npy.hpp>
 #include <chalkgrad/nn/attention.hpp>
 #include <chalkgrad/nn/streams.hpp>
+#include <chalkgrad/ops/heads.hpp>
 #include <chalkgrad/ops/slice.hpp>
-#include <chalkgrad/ops/structure.hpp>
 
 #include "../ops/arrays.hpp"
 
@@ -64,14 +64,7 @@ struct Case {
 
 /// (…, H, T, d) → (…, T, H·d); a flat projection stays as it is.
 Var<double> merged(const Var<double>& x) {
-    if (x.rank() == 2) return x;
-    std::vector<std::ptrdiff_t> axes, shape;
-    for (std::size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    std::swap(axes[x.rank() - 2], axes[x.rank() - 3]);
-    const Var<double> y = transpose(x, axes);
-    for (std::size_t i = 0; i + 1 < y.rank(); ++i) shape.push_back(static_cast<std::ptrdiff_t>(y.shape()[i]));
-    shape.back() = -1;
-    return reshape(y, shape);
+    return x.rank() == 2 ? x : merge_heads(x);
 }
 
 /// The matrix (from, to) that picks the `to` columns from `first` on.
@@ -124,12 +117,7 @@ Var<double> attend(Case& c) {
     Var<double> y = attention(c.on, x, mask, concat({k, v}, -1));
     if (o.d > heads * value_dim)
         y = slice(y, {Ellipsis{}, Range{.stop = static_cast<std::ptrdiff_t>(heads * value_dim)}});
-    std::vector<std::ptrdiff_t> shape(y.shape().begin(), y.shape().end()), axes;
-    shape.back() = static_cast<std::ptrdiff_t>(heads);
-    shape.push_back(-1);
-    for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    std::swap(axes[shape.size() - 2], axes[shape.size() - 3]);
-    return transpose(reshape(y, shape), axes);
+    return split_heads(y, heads);
 }
 
 Var<double> mix(Case& c) {

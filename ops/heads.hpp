@@ -1,4 +1,4 @@
-// Features of a token as heads, and back.
+// Features of a token as heads, and back. H must divide them: the callers say it in their own words.
 #pragma once
 
 #include <utility>
@@ -6,24 +6,36 @@
 
 #include <chalkgrad/ops/structure.hpp>
 
-namespace chalkgrad::nn {
+namespace chalkgrad {
 
-/// Swaps the two axes before the last: (…, T, H, d) ↔ (…, H, T, d).
+/// x with two axes exchanged, counted from the end: 1 is the last.
 template <class T>
-Var<T> swap_heads_and_tokens(const Var<T>& x) {
+Var<T> swap_axes(const Var<T>& x, std::size_t a, std::size_t b) {
     std::vector<std::ptrdiff_t> axes;
     for (std::size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    std::swap(axes[axes.size() - 2], axes[axes.size() - 3]);
+    std::swap(axes[x.rank() - a], axes[x.rank() - b]);
     return transpose(x, axes);
+}
+
+/// (…, T, H, d) ↔ (…, H, T, d).
+template <class T>
+Var<T> swap_heads_and_tokens(const Var<T>& x) {
+    return swap_axes(x, 3, 2);
+}
+
+/// (…, T, H·d) → (…, T, H, d).
+template <class T>
+Var<T> as_heads(const Var<T>& x, std::size_t heads) {
+    std::vector<std::ptrdiff_t> shape(x.shape().begin(), x.shape().end());
+    shape.back() = static_cast<std::ptrdiff_t>(heads);
+    shape.push_back(static_cast<std::ptrdiff_t>(x.shape().last() / heads));
+    return reshape(x, shape);
 }
 
 /// (…, T, H·d) → (…, H, T, d).
 template <class T>
 Var<T> split_heads(const Var<T>& x, std::size_t heads) {
-    std::vector<std::ptrdiff_t> shape(x.shape().begin(), x.shape().end());
-    shape.back() = static_cast<std::ptrdiff_t>(heads);
-    shape.push_back(static_cast<std::ptrdiff_t>(x.shape().last() / heads));
-    return swap_heads_and_tokens(reshape(x, shape));
+    return swap_heads_and_tokens(as_heads(x, heads));
 }
 
 /// (…, H, T, d) → (…, T, H·d).
@@ -35,4 +47,4 @@ Var<T> merge_heads(const Var<T>& x) {
     return reshape(y, shape);
 }
 
-}  // namespace chalkgrad::nn
+}  // namespace chalkgrad
