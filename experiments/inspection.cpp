@@ -54,6 +54,15 @@ json ffn_facts(const nn::ModelDescription& m) {
     return facts;
 }
 
+json stretch_facts(const RopeStretch& stretch) {
+    if (stretch.kind == RopeStretch::Kind::none) return {};
+    json facts = {{"kind", name(stretch.kind)}, {"factor", stretch.factor}};
+    if (stretch.kind == RopeStretch::Kind::linear) return facts;
+    facts.update({{"context", stretch.context}, {"slow", stretch.slow}, {"fast", stretch.fast}});
+    if (stretch.kind == RopeStretch::Kind::yarn) facts.update({{"whole_pairs", stretch.whole_pairs}, {"magnitude", stretch.magnitude}});
+    return facts;
+}
+
 json attention_facts(const nn::ModelDescription& m) {
     const nn::AttentionFacts& a = m.attention;
     json facts = {{"heads", a.heads},
@@ -68,6 +77,8 @@ json attention_facts(const nn::ModelDescription& m) {
                   {"positions",
                    {{"kind", m.positions.kind},
                     {"rotary_dim", m.positions.rotary_dim},
+                    {"base", m.positions.base},
+                    {"stretch", stretch_facts(m.positions.stretch)},
                     {"pairs", m.positions.kind != "rope" ? "none"
                               : m.positions.interleaved  ? "interleaved"
                                                          : "halves"}}}};
@@ -109,7 +120,7 @@ json to_json(const Inspection& inspection) {
     const nn::QkNormFacts& qk = m.attention.qk_norm;
     json document = {{"model_type", m.model_type},
                      {"placement", m.placement},
-                     {"residual", m.residual},
+                     {"residual", m.residual()},
                      {"norm", norm_facts(m.norm)},
                      {"qk_norm", {{"axis", qk.axis}, {"kind", qk.kind}, {"learned", qk.learned}, {"note", qk.note}}},
                      {"ffn", ffn_facts(m)},

@@ -59,8 +59,12 @@ std::string positions_in_words(const nn::ModelDescription& m) {
     if (p.kind == "learned") return fmt::format("a learned table of {} rows", p.rows);
     if (p.kind == "relative") return fmt::format("a learned bias for {} distances, one table a stack", p.rows);
     if (p.kind != "rope") return std::string(p.kind);
-    return fmt::format("RoPE on {} of {} features, {}", p.rotary_dim, m.attention.head_dim,
-                       p.interleaved ? "neighbours paired" : "halves paired");
+    std::string words = fmt::format("RoPE on {} of {} features, {}, base {:.0f}", p.rotary_dim, m.attention.head_dim,
+                                    p.interleaved ? "neighbours paired" : "halves paired", p.base);
+    if (p.sliding_base) words += fmt::format(" ({:.0f} on sliding layers)", *p.sliding_base);
+    if (p.stretch.kind != RopeStretch::Kind::none)
+        words += fmt::format(", stretched {:g} times ({})", p.stretch.factor, name(p.stretch.kind));
+    return words;
 }
 
 std::string activation_formula(const nn::FfnFacts& ffn) {
@@ -108,7 +112,7 @@ void add_facts(Lines& lines, const nn::ModelDescription& m) {
     lines.add("placement", m.placement == "parallel" ? fmt::format("parallel, {} norm{} a block", m.parallel_norms,
                                                                    m.parallel_norms > 1 ? "s" : "")
                                                      : std::string(m.placement));
-    lines.add("residual", m.residual);
+    lines.add("residual", m.residual());
     lines.add("norm", norm_in_words(m.norm));
     lines.add("Q/K norm", qk_in_words(m.attention.qk_norm));
     lines.add("attention", attention_in_words(m));
@@ -121,6 +125,12 @@ void add_facts(Lines& lines, const nn::ModelDescription& m) {
                       : m.head == "classes" ? fmt::format("{} classes", m.classes)
                       : m.tied              ? "tied to the embedding"
                                             : "a matrix of its own");
+}
+
+/// "2dHh + 3df = 13d² = 218,112,000": in letters, in widths where that is shorter, and the number.
+std::string formula_of(const nn::BlockCount& block) {
+    return fmt::format("{}{} = {}", block.formula, block.in_width.empty() ? "" : " = " + block.in_width,
+                       with_commas(block.parameters));
 }
 
 void add_ledger(Lines& lines, const Inspection& inspection) {
@@ -147,8 +157,7 @@ void add_ledger(Lines& lines, const Inspection& inspection) {
     lines.blank();
     for (const nn::BlockCount& block : ledger.blocks) {
         lines.plain(fmt::format("{} x block as {}", block.count, block.first));
-        lines.plain(fmt::format("    {}{} = {}", block.formula, block.in_width.empty() ? "" : " = " + block.in_width,
-                                with_commas(block.parameters)));
+        lines.plain("    " + formula_of(block));
     }
     lines.plain("model");
     lines.plain(fmt::format("    {}", ledger.formula));
@@ -193,7 +202,7 @@ std::string explain(const Inspection& inspection) {
     lines.plain(fmt::format("   The state has {} features a token{}. Each of the {} blocks computes",
                             with_commas(m.width), m.streams > 1 ? fmt::format(", in {} streams", m.streams) : "",
                             m.layer_count()));
-    lines.plain(fmt::format("       {}", m.residual));
+    lines.plain(fmt::format("       {}", m.residual()));
     lines.plain(m.placement == "parallel" ? "   Attention and FFN read the same state; one addition takes both."
                 : m.streams > 1
                     ? "   A learned, nearly doubly stochastic matrix mixes the streams; attention, then the FFN, read "
@@ -219,8 +228,7 @@ std::string explain(const Inspection& inspection) {
 
     lines.plain("4. Count the parameters");
     for (const nn::BlockCount& block : ledger.blocks)
-        lines.plain(fmt::format("   {} x block: {}{} = {}", block.count, block.formula,
-                                block.in_width.empty() ? "" : " = " + block.in_width, with_commas(block.parameters)));
+        lines.plain(fmt::format("   {} x block: {}", block.count, formula_of(block)));
     lines.plain(fmt::format("   Model: {}", ledger.formula));
     if (ledger.active_per_token != ledger.distinct)
         lines.plain(fmt::format("   One token uses {} of them: experts it does not choose rest.",

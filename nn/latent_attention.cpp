@@ -1,11 +1,9 @@
 // DeepSeek-V3's latent attention.
 #include <chalkgrad/nn/latent_attention.hpp>
 
-#include <cmath>
-
 #include <fmt/format.h>
 
-#include <chalkgrad/nn/heads.hpp>
+#include <chalkgrad/ops/heads.hpp>
 #include <chalkgrad/ops/sdpa.hpp>
 
 namespace chalkgrad::nn {
@@ -34,14 +32,15 @@ Var<T> LatentAttention::operator()(Binding<T>& on, const Var<T>& x) const {
     const auto& o = options;
     if (x.rank() < 2)
         throw Error(fmt::format("latent attention: x has shape {}; it must be (…, T, {})", to_string(x.shape()), o.d));
-    const RopeOptions turn{.style = o.pairs, .rotary_dim = o.rope_dim};
+    RopeOptions turn = o.rope;
+    turn.rotary_dim = o.rope_dim;
     const Var<T> from = wq_down ? q_norm(on, wq_down(on, x)) : x;
     const Var<T> q = rope(split_heads(wq_up(on, from), o.heads), turn);
     const Var<T> c = kv_norm(on, wkv_down(on, x));
     const Var<T> turned = repeat_kv(rope(split_heads(wk_rope(on, x), 1), turn), o.heads);
     const Var<T> k = concat({turned, split_heads(wk_up(on, c), o.heads)}, -1);
     const Var<T> v = split_heads(wv_up(on, c), o.heads);
-    return wo(on, merge_heads(sdpa(q, k, v, {.causal = true})));
+    return wo(on, merge_heads(sdpa(q, k, v, {.scale = o.scale, .causal = true})));
 }
 
 void LatentAttention::visit(const Visitor& v) const {

@@ -1,7 +1,6 @@
 // Attention through low-rank vectors as modules: DeepSeek-V3's latent attention, and V4's single key with compression.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include <chalkgrad/nn/linear.hpp>
@@ -18,7 +17,8 @@ struct LatentAttentionOptions {
     std::size_t nope_dim = 0, rope_dim = 0;  ///< features of a head's queries and keys without and with positions
     std::size_t value_dim = 0;               ///< of a head's values
     double eps = 1e-6;                       ///< of the norms of the latent vectors
-    RopeStyle pairs = RopeStyle::interleaved;
+    RopeOptions rope = {.style = RopeStyle::interleaved};  ///< on rope_dim features
+    std::optional<double> scale = {};        ///< of the scores; 1/√(nope_dim + rope_dim) if absent
 };
 
 /// q = W_up N(W_down x); c = N(W_down x) holds keys and values of all heads; the rotated features of the key are one
@@ -65,7 +65,7 @@ struct SharedKeyAttentionOptions {
     std::size_t compress = 0;  ///< tokens of one compressed key; 0: none. 4 overlaps, and has an indexer
     std::size_t index_heads = 0, index_dim = 0, index_keys = 512;  ///< the indexer picks this many compressed keys
     double eps = 1e-6;
-    RopeStyle pairs = RopeStyle::interleaved;
+    RopeOptions rope = {.style = RopeStyle::interleaved};  ///< on rope_dim features
 };
 
 /// One vector is key and value of every head; queries see a window of tokens, and whole compressed groups before them;

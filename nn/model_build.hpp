@@ -12,7 +12,8 @@
 
 namespace chalkgrad::nn {
 
-/// The block of one layer. RoPE's stretching for long contexts and expert groups are left out; they hold no parameter.
+/// The block of one layer. Left out, as they hold no parameter: expert groups, the angles of
+/// image towers, and how DeepSeek-V4 stretches those of compressed keys.
 BlockOptions block_options(const ModelDescription& model, const StackFacts& stack, const LayerFacts& layer);
 
 /// One block of each kind of layer, one after another as the model has them, at full size: what drawings show. Records

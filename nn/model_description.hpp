@@ -2,11 +2,14 @@
 // build.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <chalkgrad/ops/rope.hpp>
 
 namespace chalkgrad::nn {
 
@@ -47,6 +50,10 @@ struct AttentionFacts {
     double scale = 0;            ///< of the scores
     QkNormFacts qk_norm;
     std::optional<LatentFacts> latent;
+
+    bool has_bias(std::string_view matrix) const {
+        return std::find(biases.begin(), biases.end(), matrix) != biases.end();
+    }
 };
 
 struct FfnFacts {
@@ -77,6 +84,9 @@ struct PositionFacts {
     std::int64_t rows = 0;           ///< of the learned or relative table
     std::int64_t rotary_dim = 0;     ///< features of a head that are turned
     bool interleaved = false;        ///< pairs (2i, 2i+1) instead of halves
+    double base = 10000;             ///< of the angles
+    std::optional<double> sliding_base{};  ///< of sliding layers, which are not stretched then
+    RopeStretch stretch{};
 };
 
 /// What may differ from layer to layer.
@@ -109,7 +119,6 @@ struct VisionFacts {
 struct ModelDescription {
     std::string model_type;
     std::string_view placement;  ///< of name(Placement)
-    std::string_view residual;   ///< its formula
     int parallel_norms = 0;      ///< 1 or 2 for the placement "parallel"
     std::int64_t vocabulary = 0, width = 0;
     NormFacts norm;
@@ -131,6 +140,9 @@ struct ModelDescription {
     std::int64_t extra_layers = 0;                    ///< multi-token-prediction modules that are counted
     std::optional<VisionFacts> vision;
     std::vector<std::string> warnings;  ///< where the family name, a field or a published number misleads
+
+    /// The residual step of the placement in the letters A (attention), F (FFN), N (norms).
+    std::string_view residual() const;
 
     std::int64_t layer_count() const {
         std::int64_t n = 0;

@@ -39,23 +39,24 @@ QkNormOptions qk_options(const ModelDescription& m, const LayerFacts& layer) {
 
 std::optional<RopeOptions> rope_options(const ModelDescription& m, const LayerFacts& layer) {
     if (m.positions.kind != "rope" || !layer.rope) return {};
-    return RopeOptions{.style = m.positions.interleaved ? RopeStyle::interleaved : RopeStyle::half,
-                       .rotary_dim = size(m.positions.rotary_dim)};
+    const PositionFacts& p = m.positions;
+    const bool local = layer.sliding && p.sliding_base;
+    return RopeOptions{.style = p.interleaved ? RopeStyle::interleaved : RopeStyle::half,
+                       .base = local ? *p.sliding_base : p.base,
+                       .rotary_dim = size(p.rotary_dim),
+                       .stretch = local ? RopeStretch{} : p.stretch};
 }
 
 GroupedAttentionOptions attention_options(const ModelDescription& m, const LayerFacts& layer, bool causal) {
     const AttentionFacts& a = m.attention;
-    const auto biased = [&](std::string_view matrix) {
-        return std::find(a.biases.begin(), a.biases.end(), matrix) != a.biases.end();
-    };
     GroupedAttentionOptions o{.d = size(m.width),
                               .heads = size(a.heads),
                               .kv_heads = size(a.kv_heads),
                               .head_dim = size(a.head_dim),
-                              .q_bias = biased("q"),
-                              .k_bias = biased("k"),
-                              .v_bias = biased("v"),
-                              .o_bias = biased("o"),
+                              .q_bias = a.has_bias("q"),
+                              .k_bias = a.has_bias("k"),
+                              .v_bias = a.has_bias("v"),
+                              .o_bias = a.has_bias("o"),
                               .causal = causal,
                               .softcap = a.softcap,
                               .scale = a.scale,
@@ -102,7 +103,7 @@ MoeOptions moe_options(const ModelDescription& m) {
 
 void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& layer) {
     const LatentFacts& l = *m.attention.latent;
-    const RopeStyle pairs = m.positions.interleaved ? RopeStyle::interleaved : RopeStyle::half;
+    const RopeOptions rope = *rope_options(m, layer);
     if (l.out_groups == 0) {
         o.latent = {.heads = size(m.attention.heads),
                     .q_rank = size(l.q_rank),
@@ -111,7 +112,8 @@ void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& la
                     .rope_dim = size(l.rope_dim),
                     .value_dim = size(l.value_dim),
                     .eps = m.norm.eps,
-                    .pairs = pairs};
+                    .rope = rope,
+                    .scale = m.attention.scale};
         return;
     }
     o.shared_key = {.heads = size(m.attention.heads),
@@ -125,7 +127,7 @@ void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& la
                     .index_heads = size(l.index_heads),
                     .index_dim = size(l.index_dim),
                     .eps = m.norm.eps,
-                    .pairs = pairs};
+                    .rope = {.style = rope.style, .base = rope.base}};
 }
 
 }  // namespace

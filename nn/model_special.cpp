@@ -1,5 +1,4 @@
 // Facts of a model_type that depend on its own fields in a way no column of the table says.
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -12,7 +11,6 @@ namespace {
 void set_placement(ModelDescription& m, std::string_view placement, int parallel_norms = 0) {
     m.placement = placement;
     m.parallel_norms = parallel_norms;
-    m.residual = residual_formula(placement, parallel_norms);
 }
 
 void warn(ModelDescription& m, std::string text) { m.warnings.push_back(std::move(text)); }
@@ -180,7 +178,7 @@ void t5(const ConfigFields& fields, ModelDescription& m) {
                        : activation == "silu" ? "silu"
                        : m.ffn.gated          ? "gelu_tanh"
                                               : "gelu_erf";
-    m.ffn.kind = !m.ffn.gated ? "mlp" : activation == "silu" ? "swiglu" : activation == "relu" ? "reglu" : "geglu";
+    m.ffn.kind = ffn_kind(m.ffn.activation, m.ffn.gated);
     m.ffn.packing = m.ffn.gated ? "separate" : "none";
     m.attention.scale = 1;
     m.positions.rows = fields.count("relative_attention_num_buckets", 32);
@@ -219,28 +217,36 @@ std::vector<bool> sparse_deepseek(const ConfigFields& fields, std::int64_t layer
     return sparse;
 }
 
-std::vector<bool> sparse_llama4(const ConfigFields& fields, std::int64_t layers) {
-    std::vector<bool> sparse(static_cast<std::size_t>(layers));
-    if (fields.has("moe_layers")) {
-        for (const std::int64_t i : fields.counts("moe_layers")) {
-            if (i >= layers) fields.refuse(fmt::format("moe_layers names layer {} of {}", i, layers));
-            sparse[static_cast<std::size_t>(i)] = true;
-        }
-        return sparse;
+namespace {
+
+/// The n-th layer, the 2n-th, …; none for n = 0.
+std::vector<bool> each_nth(std::int64_t n, std::int64_t layers) {
+    std::vector<bool> chosen(static_cast<std::size_t>(layers));
+    for (std::int64_t i = n; n > 0 && i <= layers; i += n) chosen[static_cast<std::size_t>(i - 1)] = true;
+    return chosen;
+}
+
+/// Sets the layers that a field lists, from 0.
+void set_listed(const ConfigFields& fields, std::string_view field, std::vector<bool>& layers, bool value) {
+    for (const std::int64_t i : fields.counts(field)) {
+        if (i >= static_cast<std::int64_t>(layers.size()))
+            fields.refuse(fmt::format("{} names layer {} of {}", field, i, layers.size()));
+        layers[static_cast<std::size_t>(i)] = value;
     }
-    const std::int64_t every = fields.count("interleave_moe_layer_step", 1);
-    for (std::int64_t i = 0; i < layers; ++i) sparse[static_cast<std::size_t>(i)] = every > 0 && (i + 1) % every == 0;
+}
+
+}  // namespace
+
+std::vector<bool> sparse_llama4(const ConfigFields& fields, std::int64_t layers) {
+    if (!fields.has("moe_layers")) return each_nth(fields.count("interleave_moe_layer_step", 1), layers);
+    std::vector<bool> sparse(static_cast<std::size_t>(layers));
+    set_listed(fields, "moe_layers", sparse, true);
     return sparse;
 }
 
 std::vector<bool> sparse_qwen3(const ConfigFields& fields, std::int64_t layers) {
-    const std::int64_t every = fields.count("decoder_sparse_step", 1);
-    std::vector<bool> sparse(static_cast<std::size_t>(layers));
-    for (std::int64_t i = 0; i < layers; ++i) sparse[static_cast<std::size_t>(i)] = every > 0 && (i + 1) % every == 0;
-    for (const std::int64_t i : fields.counts("mlp_only_layers")) {
-        if (i >= layers) fields.refuse(fmt::format("mlp_only_layers names layer {} of {}", i, layers));
-        sparse[static_cast<std::size_t>(i)] = false;
-    }
+    std::vector<bool> sparse = each_nth(fields.count("decoder_sparse_step", 1), layers);
+    set_listed(fields, "mlp_only_layers", sparse, false);
     return sparse;
 }
 

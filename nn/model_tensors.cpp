@@ -89,16 +89,13 @@ private:
     void attention(const std::string& scope, const LayerFacts& layer) {
         const AttentionFacts& a = m_.attention;
         const auto name = [&](const char* part) { return scope + "." + part; };
-        const auto biased = [&](std::string_view matrix) {
-            return std::find(a.biases.begin(), a.biases.end(), matrix) != a.biases.end();
-        };
         if (a.latent) {
             a.latent->out_groups > 0 ? shared_key_attention(layer) : latent_attention();
         } else {
-            linear(name("q"), "attn", d_, H_ * h_, biased("q"), "attn_bias");
-            linear(name("k"), "attn", d_, K_ * h_, biased("k"), "attn_bias");
-            linear(name("v"), "attn", d_, K_ * h_, biased("v"), "attn_bias");
-            linear(name("o"), "attn", H_ * h_, d_, biased("o"), "attn_bias");
+            linear(name("q"), "attn", d_, H_ * h_, a.has_bias("q"), "attn_bias");
+            linear(name("k"), "attn", d_, K_ * h_, a.has_bias("k"), "attn_bias");
+            linear(name("v"), "attn", d_, K_ * h_, a.has_bias("v"), "attn_bias");
+            linear(name("o"), "attn", H_ * h_, d_, a.has_bias("o"), "attn_bias");
             const QkNormFacts& norm = a.qk_norm;
             if (norm.learned) {
                 const bool whole = norm.axis == "whole_projection" || norm.per_head_gain;

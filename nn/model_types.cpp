@@ -36,6 +36,7 @@ void add_llama_family(std::vector<ModelType>& types) {
     mixtral.experts = ExpertRule{
         "num_local_experts", "num_experts_per_tok", "intermediate_size", "", "softmax over the chosen", "separate"};
     mixtral.defaults = R"({"num_experts_per_tok": 2})";
+    mixtral.positions.base = 1e6;
     types.push_back(mixtral);
 
     ModelType qwen2 = derived(llama, "qwen2", "Qwen2, Qwen2.5");
@@ -156,6 +157,8 @@ void add_gemma_family(std::vector<ModelType>& types) {
 
     ModelType text = derived(gemma2, "gemma3_text", "Gemma 3 1B; the text part of Gemma 3");
     text.qk_norm = {"per_head", "rms", true};
+    text.positions.base = 1e6;
+    text.positions.sliding_base = 1e4;
     text.window = {"sliding_window", 6, "sliding_window_pattern"};
     text.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
                         "query_pre_attn_scalar": 256, "sliding_window": 4096})";
@@ -211,6 +214,7 @@ void add_gpt_family(std::vector<ModelType>& types) {
     neox.names.eps = "layer_norm_eps";
     neox.names.kv_heads = neox.names.head_dim = "";
     neox.names.rotary = "rotary_pct|partial_rotary_factor";
+    neox.names.theta = "rotary_emb_base|rope_theta";
     neox.defaults = R"({"rotary_pct": 0.25})";
     neox.biases = {{"attention_bias", true, {"q", "k", "v", "o"}}, {"", true, {"up", "down"}}};
     neox.path = "layers";
@@ -224,6 +228,7 @@ void add_gpt_family(std::vector<ModelType>& types) {
     falcon.names.ffn = "ffn_hidden_size";
     falcon.names.activation = "activation";
     falcon.names.rotary = "";
+    falcon.names.theta = "rope_theta";
     falcon.ffn_multiple = 4;
     falcon.defaults = "{}";
     falcon.biases = {{"bias", false, {"q", "k", "v", "o", "up", "down"}}};
@@ -332,6 +337,7 @@ void add_expert_families(std::vector<ModelType>& types) {
     oss.biases = {{"attention_bias", true, {"q", "k", "v", "o"}}, {"", true, {"router", "experts"}}};
     oss.window = {"sliding_window", 2};
     oss.sinks = true;
+    oss.positions.base = 150000;
     oss.experts = ExpertRule{"num_local_experts|num_experts",
                              "num_experts_per_tok|experts_per_token",
                              "intermediate_size",
@@ -350,6 +356,7 @@ void add_expert_families(std::vector<ModelType>& types) {
     llama4.names.ffn = "intermediate_size_mlp";
     llama4.defaults = R"({"head_dim": 128, "intermediate_size_mlp": 16384})";
     llama4.positions.interleaved = true;
+    llama4.positions.base = 500000;
     llama4.experts = ExpertRule{"num_local_experts",
                                 "num_experts_per_tok",
                                 "intermediate_size",
@@ -486,7 +493,14 @@ const ModelType& find_model_type(std::string_view name) {
                     name, did_you_mean(name, names), names.size()));
 }
 
-std::string_view residual_formula(std::string_view placement, int parallel_norms) {
+std::string_view ffn_kind(std::string_view activation, bool gated) {
+    if (!gated) return "mlp";
+    if (activation == "silu") return "swiglu";
+    if (activation == "relu") return "reglu";
+    return activation == "gpt_oss" ? "gpt_oss" : "geglu";
+}
+
+std::string_view ModelDescription::residual() const {
     if (placement == "pre") return "h = x + A(N1(x)); y = h + F(N2(h))";
     if (placement == "post") return "h = N1(x + A(x)); y = N2(h + F(h))";
     if (placement == "peri") return "h = x + N2(A(N1(x))); y = h + N4(F(N3(h)))";

@@ -17,7 +17,7 @@ struct FieldNames {
     std::string_view width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
                      kv_heads = "num_key_value_heads", head_dim = "head_dim", ffn = "intermediate_size",
                      eps = "rms_norm_eps", activation = "hidden_act", vocabulary = "vocab_size", rotary = "",
-                     scale = "", limit = "", tied = "tie_word_embeddings";
+                     theta = "rope_theta", scale = "", limit = "", tied = "tie_word_embeddings";
 };
 
 /// Which matrices have a bias: "q", "k", "v", "o", "up" (gate and up), "down", "router", "experts", "head".
@@ -83,11 +83,11 @@ const std::vector<ModelType>& model_types();
 /// "pre; RMS norm; gated silu; biases: none": the type in one line.
 std::string facts_line(const ModelType& type);
 
+/// "swiglu", "geglu", …: what a gated FFN is called by its activation; "mlp" without a gate.
+std::string_view ffn_kind(std::string_view activation, bool gated);
+
 /// Throws Error for a name that is none of ours: with near names, or saying what other kind of model it is.
 const ModelType& find_model_type(std::string_view name);
-
-/// The residual step of a placement in the letters A (attention), F (FFN), N (norms).
-std::string_view residual_formula(std::string_view placement, int parallel_norms);
 
 // ---- what no column says (model_special.cpp)
 namespace special {

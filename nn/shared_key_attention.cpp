@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/half.hpp>
-#include <chalkgrad/nn/heads.hpp>
 #include <chalkgrad/ops/activations.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/ops/heads.hpp>
 #include <chalkgrad/ops/matmul.hpp>
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/sdpa.hpp>
@@ -143,7 +143,8 @@ Var<T> SharedKeyAttention::operator()(Binding<T>& on, const Var<T>& x) const {
     if (x.rank() != 2)
         throw Error(fmt::format("shared-key attention: x has shape {}; it must be (T, {})", to_string(x.shape()), o.d));
     const std::size_t tokens = x.shape()[0];
-    const RopeOptions turn{.style = o.pairs, .rotary_dim = o.rope_dim};
+    RopeOptions turn = o.rope;
+    turn.rotary_dim = o.rope_dim;
     const Var<T> latent = q_norm(on, wq_down(on, x));
     const Var<T> q = rope(q_head_norm(on, split_heads(wq_up(on, latent), o.heads)), turn);
     Var<T> keys = rope(kv_norm(on, wkv(on, x)), turn);

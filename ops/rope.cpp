@@ -1,4 +1,4 @@
-// rope:  (a, b) → (a cos θ − b sin θ, a sin θ + b cos θ),  θ = (offset + t) base^(−2i/r) for pair i of token t
+// rope:  (a, b) → (a cos θ − b sin θ, a sin θ + b cos θ),  θ = (offset + t) base^(−2i/r) for pair i of token t, or slower
 #include <chalkgrad/autograd/kernel.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -32,7 +32,9 @@ void rope_turn(std::size_t count, std::size_t tokens, std::size_t d, std::size_t
 CHALKGRAD_KERNEL(rope_turn)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include <chalkgrad/autograd/apply.hpp>
@@ -47,18 +49,51 @@ CHALKGRAD_KERNEL(rope_turn)
 namespace chalkgrad {
 namespace {
 
+constexpr std::pair<RopeStretch::Kind, const char*> stretches[] = {{RopeStretch::Kind::none, "none"},
+                                                                   {RopeStretch::Kind::linear, "linear"},
+                                                                   {RopeStretch::Kind::llama3, "llama3"},
+                                                                   {RopeStretch::Kind::yarn, "yarn"}};
+
+/// The share of its speed that pair i keeps.
+template <class Angle>
+Angle kept_share(const RopeOptions& o, std::size_t i, std::size_t pairs, Angle speed) {
+    using std::ceil, std::clamp, std::floor, std::log, std::max, std::min;
+    const RopeStretch& s = o.stretch;
+    constexpr Angle two_pi = 2 * std::numbers::pi_v<Angle>;
+    if (s.kind == RopeStretch::Kind::none) return 1;
+    if (s.kind == RopeStretch::Kind::linear) return 0;
+    const Angle context = static_cast<Angle>(s.context), slow = static_cast<Angle>(s.slow), fast = static_cast<Angle>(s.fast);
+    if (s.kind == RopeStretch::Kind::llama3) return clamp((context * speed / two_pi - slow) / (fast - slow), Angle(0), Angle(1));
+    // The pair that turns n times within the context, as a real number.
+    const auto pair_of = [&](Angle n) { return static_cast<Angle>(pairs) * log(context / (two_pi * n)) / log(static_cast<Angle>(o.base)); };
+    Angle first = pair_of(fast), last = pair_of(slow);
+    if (s.whole_pairs) first = floor(first), last = ceil(last);
+    first = max(first, Angle(0));
+    last = min(last, static_cast<Angle>(2 * pairs - 1));
+    if (first == last) last += Angle(0.001L); // a step
+    return 1 - clamp((static_cast<Angle>(i) - first) / (last - first), Angle(0), Angle(1));
+}
+
+template <class Angle>
+Angle speed_of(const RopeOptions& o, std::size_t i, std::size_t pairs) {
+    using std::pow;
+    const Angle speed = pow(static_cast<Angle>(o.base), -static_cast<Angle>(i) / static_cast<Angle>(pairs)), kept = kept_share(o, i, pairs, speed);
+    return kept * speed + (1 - kept) * speed / static_cast<Angle>(o.stretch.factor);
+}
+
 /// cos θ and sin θ of every token and pair. Angles are taken in double even for float: at position 10⁵ a float angle is wrong
 /// in the third digit.
 template <class T>
 void fill_tables(const RopeOptions& o, std::size_t tokens, std::size_t pairs, T* cosine, T* sine) {
     using Angle = std::conditional_t<std::is_same_v<T, long double>, long double, double>;
-    using std::cos, std::pow, std::sin;
+    using std::cos, std::sin;
+    const Angle magnitude = static_cast<Angle>(o.stretch.magnitude);
     for (std::size_t i = 0; i < pairs; ++i) {
-        const Angle turn = pow(static_cast<Angle>(o.base), -static_cast<Angle>(i) / static_cast<Angle>(pairs));
+        const Angle turn = speed_of<Angle>(o, i, pairs);
         for (std::size_t t = 0; t < tokens; ++t) {
             const Angle angle = static_cast<Angle>(o.offset + static_cast<std::ptrdiff_t>(t)) * turn;
-            cosine[t * pairs + i] = static_cast<T>(cos(angle));
-            sine[t * pairs + i] = static_cast<T>(sin(angle));
+            cosine[t * pairs + i] = static_cast<T>(magnitude * cos(angle));
+            sine[t * pairs + i] = static_cast<T>(magnitude * sin(angle));
         }
     }
 }
@@ -81,6 +116,16 @@ struct Rope {
                                     "and at most {}",
                                     r, x.last(), to_string(x), x.last()));
         require_positive(name, "base", options.base);
+        const RopeStretch& s = options.stretch;
+        if (s.kind == RopeStretch::Kind::none) return x;
+        require_positive(name, "factor", s.factor);
+        require_positive(name, "magnitude", s.magnitude);
+        if (s.kind == RopeStretch::Kind::linear) return x;
+        require_positive(name, "context", s.context);
+        require_positive(name, "slow", s.slow);
+        if (!(s.fast > s.slow)) throw Error(fmt::format("rope: fast is {} and slow {}; fast must be the larger", s.fast, s.slow));
+        if (s.kind == RopeStretch::Kind::yarn && !(options.base > 1))
+            throw Error(fmt::format("rope: base is {}; for yarn it must be above 1", options.base));
         return x;
     }
     // The tables: all heads and the backward use them again, and a sine costs as much as turning a dozen pairs.
@@ -90,6 +135,16 @@ struct Rope {
         out.set("base", options.base);
         out.set("offset", static_cast<double>(options.offset));
         if (options.rotary_dim) out.set("rotary_dim", static_cast<double>(*options.rotary_dim));
+        const RopeStretch& s = options.stretch;
+        if (s.kind == RopeStretch::Kind::none) return;
+        out.set("stretch", std::string(chalkgrad::name(s.kind)));
+        out.set("factor", s.factor);
+        out.set("magnitude", s.magnitude);
+        if (s.kind == RopeStretch::Kind::linear) return;
+        out.set("context", s.context);
+        out.set("slow", s.slow);
+        out.set("fast", s.fast);
+        if (s.kind == RopeStretch::Kind::yarn) out.set("whole_pairs", s.whole_pairs);
     }
 
     template <class T>
@@ -104,7 +159,7 @@ struct Rope {
         fill_tables(options, n, p, tables, tables + n * p);
         turn(*y.shape, T(1), tables, in[0].data, y.data);
     }
-    // A rotation's transpose turns back by the same angle.
+    // A rotation's transpose turns back by the same angle; a magnitude stays.
     template <class T>
     void vjp(Ins<T>, In<T>, In<T> gy, const T* tables, Outs<T> gx) const {
         turn(*gy.shape, T(-1), tables, gy.data, gx[0].data);
@@ -112,6 +167,24 @@ struct Rope {
 };
 
 } // namespace
+
+const char* name(RopeStretch::Kind kind) {
+    for (const auto& [known, word] : stretches)
+        if (known == kind) return word;
+    throw Error("rope: unknown stretch");
+}
+
+std::optional<RopeStretch::Kind> stretch_named(std::string_view word) {
+    for (const auto& [kind, its] : stretches)
+        if (word == its) return kind;
+    return {};
+}
+
+std::vector<double> rope_speeds(const RopeOptions& options, std::size_t r) {
+    std::vector<double> speeds;
+    for (std::size_t i = 0; i < r / 2; ++i) speeds.push_back(speed_of<double>(options, i, r / 2));
+    return speeds;
+}
 
 template <class T>
 Var<T> rope(const Var<T>& x, const RopeOptions& options) {
@@ -166,6 +239,11 @@ CatalogEntry rope_entry() {
             if (*r < 0) throw Error(fmt::format("rope: rotary_dim is {}; it must be even and at least 2", *r));
             o.rotary_dim = static_cast<std::size_t>(*r);
         }
+        const std::string stretch = c.word("stretch", "none");
+        const auto kind = stretch_named(stretch);
+        if (!kind) throw Error(fmt::format("rope: stretch is '{}'; it must be none, linear, llama3 or yarn", stretch));
+        o.stretch = {*kind,           c.number("factor", 1), c.number("context", 0), c.number("slow", 1),
+                     c.number("fast", *kind == RopeStretch::Kind::yarn ? 32 : 4), c.flag("whole_pairs", true), c.number("magnitude", 1)};
         return o;
     };
     return entry(
@@ -177,7 +255,11 @@ CatalogEntry rope_entry() {
                 {"halves", {{"x", rng.standard_normal({2, 3, 10})}}, {}, {{"style", half}, {"base", 100.0}}},
                 {"neighbours", {{"x", rng.standard_normal({2, 3, 6})}}, {}, {{"style", interleaved}, {"offset", 3.0}}},
                 {"some_stay", {{"x", rng.standard_normal({4, 11})}}, {}, {{"style", half}, {"rotary_dim", 4.0}, {"offset", -2.0}}},
-                {"some_neighbours_stay", {{"x", rng.standard_normal({1, 3, 3})}}, {}, {{"style", interleaved}, {"rotary_dim", 2.0}}}};
+                {"some_neighbours_stay", {{"x", rng.standard_normal({1, 3, 3})}}, {}, {{"style", interleaved}, {"rotary_dim", 2.0}}},
+                {"llama3", {{"x", rng.standard_normal({1, 3, 10})}}, {},
+                 {{"style", half}, {"base", 100.0}, {"offset", 2.0}, {"stretch", std::string("llama3")}, {"factor", 8.0}, {"context", 16.0}, {"slow", 0.5}, {"fast", 2.0}}},
+                {"yarn", {{"x", rng.standard_normal({2, 3, 12})}}, {},
+                 {{"style", interleaved}, {"base", 50.0}, {"stretch", std::string("yarn")}, {"factor", 4.0}, {"context", 64.0}, {"whole_pairs", false}, {"slow", 1.0}, {"fast", 4.0}, {"magnitude", 1.2}}}};
         },
         [=](Arguments<double>& c) { return rope_composed(c.in("x"), options(c)); })
         .with_identities([](const Sample& s) {

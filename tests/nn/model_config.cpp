@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/nn/model_build.hpp>
 #include <chalkgrad/nn/model_config.hpp>
 #include <chalkgrad/nn/model_types.hpp>
 
@@ -239,6 +240,44 @@ BOOST_AUTO_TEST_CASE(the_table_of_types) {
             BOOST_TEST(!type.examples.empty());
             BOOST_TEST(nn::facts_line(type).starts_with(std::string(type.placement) + "; "));
         }
+}
+
+// Bases and stretches by the configs, and the class's where they are silent.
+BOOST_AUTO_TEST_CASE(angles_of_rotary_positions) {
+    const RopeStretch llama = read(config_of("llama-3.1-8b")).positions.stretch;
+    BOOST_TEST((llama.kind == RopeStretch::Kind::llama3));
+    BOOST_TEST((llama.factor == 8 && llama.context == 8192 && llama.slow == 1 && llama.fast == 4 && llama.magnitude == 1));
+    BOOST_TEST(read(config_of("llama-3-8b")).positions.base == 500000);
+    BOOST_TEST((read(config_of("llama-3-8b")).positions.stretch.kind == RopeStretch::Kind::none));
+
+    for (const char* name : {"gpt-oss-20b", "gpt-oss-20b-original"}) BOOST_TEST_CONTEXT(name) {
+            const nn::PositionFacts p = read(config_of(name)).positions;
+            BOOST_TEST(p.base == 150000);
+            BOOST_TEST((p.stretch.kind == RopeStretch::Kind::yarn && !p.stretch.whole_pairs));
+            BOOST_TEST((p.stretch.factor == 32 && p.stretch.context == 4096 && p.stretch.slow == 1 && p.stretch.fast == 32));
+            BOOST_TEST(std::abs(p.stretch.magnitude - 1.3465735902799727) < 1e-15);
+        }
+    // DeepSeek-V3 moves the magnitude into the scale of the scores: (0.1 ln 40 + 1)² / √192.
+    const nn::ModelDescription v3 = read(config_of("deepseek-v3"));
+    BOOST_TEST((v3.positions.stretch.magnitude == 1 && v3.positions.stretch.whole_pairs));
+    BOOST_TEST(std::abs(v3.attention.scale - 0.1352337788608801) < 1e-15);
+
+    // Gemma 3: layers that slide have a base of their own and no stretch.
+    const nn::ModelDescription gemma = read(config_of("gemma-3-4b"));
+    const auto rope_of = [&](bool sliding) {
+        return *nn::block_options(gemma, gemma.stacks[0], {.sliding = sliding}).attention.rope;
+    };
+    BOOST_TEST((rope_of(true).base == 10000 && rope_of(true).stretch.kind == RopeStretch::Kind::none));
+    BOOST_TEST((rope_of(false).base == 1000000 && rope_of(false).stretch.kind == RopeStretch::Kind::linear));
+    BOOST_TEST(rope_of(false).stretch.factor == 8);
+
+    json config = config_of("llama-3-8b");
+    config["rope_scaling"] = {{"type", "longrope"}, {"factor", 4}};
+    const nn::ModelDescription unknown = read(config);
+    BOOST_TEST((unknown.positions.stretch.kind == RopeStretch::Kind::none));
+    BOOST_TEST(warns(unknown, "'longrope'"));
+    refuses("llama-3-8b", "rope_scaling", {{"type", "yarn"}, {"factor", 4}, {"beta_fast", 1}}, "must be larger");
+    refuses("llama-3-8b", "rope_scaling", {{"type", "linear"}, {"factor", -4}}, "factor");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -104,4 +104,52 @@ BOOST_AUTO_TEST_CASE(refusals) {
     refuses(matrix(1, 2, {1, 2}), {.base = HUGE_VAL}, "base");
 }
 
+// Numbers of the reference formulas, computed apart: Llama 3.1, gpt-oss, DeepSeek-V3.
+BOOST_AUTO_TEST_CASE(speeds_of_stretched_models) {
+    using Kind = RopeStretch::Kind;
+    const auto check = [](const RopeOptions& options, std::size_t r, const std::vector<std::pair<std::size_t, double>>& expected) {
+        const std::vector<double> speeds = rope_speeds(options, r);
+        BOOST_TEST_REQUIRE(speeds.size() == r / 2);
+        for (const auto& [pair, speed] : expected) BOOST_TEST_CONTEXT("pair " << pair) check_near(speeds[pair], speed, 1e-13);
+    };
+    check({.base = 500000, .stretch = {.kind = Kind::llama3, .factor = 8, .context = 8192, .slow = 1, .fast = 4}}, 128,
+          {{0, 1}, {28, 0.003211445994752591}, {29, 0.002166570763503359}, {32, 0.0005248461609929547}, {34, 0.0001785078127679964},
+           {35, 9.556212353964683e-05}, {63, 3.068925988914511e-07}});
+    check({.base = 150000, .stretch = {.kind = Kind::yarn, .factor = 32, .context = 4096, .slow = 1, .fast = 32, .whole_pairs = false}}, 64,
+          {{0, 1}, {8, 0.050813274815461475}, {9, 0.03170569618466377}, {12, 0.006794959489732219}, {17, 0.0001293187012450632},
+           {18, 3.8308812373753384e-05}, {31, 3.0235114281192144e-07}});
+    check({.base = 10000, .stretch = {.kind = Kind::yarn, .factor = 40, .context = 4096, .slow = 1, .fast = 32}}, 64,
+          {{0, 1}, {10, 0.05623413251903491}, {11, 0.03900692656714386}, {16, 0.0055}, {22, 0.0001778279410038922},
+           {23, 3.33380358040831e-05}, {31, 3.3338035804083097e-06}});
+    check({.base = 100, .stretch = {.kind = Kind::linear, .factor = 8}}, 4, {{0, 1 / 8.}, {1, 1 / 80.}});
+    check({.base = 100}, 4, {{0, 1}, {1, 0.1}});
+}
+
+BOOST_AUTO_TEST_CASE(a_stretch_slows_and_a_magnitude_multiplies) {
+    on_every_isa([] {
+        const RopeOptions plain{.base = 100};
+        RopeOptions stretched = plain;
+        stretched.stretch = {.kind = RopeStretch::Kind::yarn, .factor = 4, .context = 100, .slow = 1, .fast = 4, .magnitude = 1.5};
+        const std::vector<double> speeds = rope_speeds(stretched, 4);
+        const Array<double> y = turned({{1, 2, 3, 4}, {1, 2, 3, 4}, {1, 2, 3, 4}}, stretched);
+        for (std::size_t t = 0; t < 3; ++t)
+            for (std::size_t i = 0; i < 2; ++i) {
+                const double angle = static_cast<double>(t) * speeds[i], a = 1 + static_cast<double>(i), b = a + 2;
+                check_near(y(t, i), 1.5 * (a * std::cos(angle) - b * std::sin(angle)), 1e-15, 1e-15);
+                check_near(y(t, 2 + i), 1.5 * (a * std::sin(angle) + b * std::cos(angle)), 1e-15, 1e-15);
+            }
+        for (const auto kind : {RopeStretch::Kind::linear, RopeStretch::Kind::llama3, RopeStretch::Kind::yarn}) {
+            RopeOptions once = plain;  // a factor of 1 changes nothing
+            once.stretch = {.kind = kind, .context = 100};
+            check_array(turned({{1, 2, 3, 4}, {1, 2, 3, 4}}, once), turned({{1, 2, 3, 4}, {1, 2, 3, 4}}, plain), 1e-15);
+        }
+    });
+    for (const RopeStretch& wrong : {RopeStretch{.kind = RopeStretch::Kind::linear, .factor = 0},
+                                     RopeStretch{.kind = RopeStretch::Kind::llama3, .factor = 2},
+                                     RopeStretch{.kind = RopeStretch::Kind::yarn, .context = 9, .slow = 4, .fast = 1},
+                                     RopeStretch{.kind = RopeStretch::Kind::linear, .magnitude = inf}})
+        check_refused([&] { turned(matrix(1, 2, {1, 2}), {.stretch = wrong}); }, "rope");
+    check_refused([] { turned(matrix(1, 2, {1, 2}), {.base = 1, .stretch = {.kind = RopeStretch::Kind::yarn, .context = 9}}); }, "rope");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
