@@ -42,7 +42,7 @@ void run(Report& report, const ExperimentOptions& options) {
     for (const double sigma : {1., 2., 4., 8., 16.}) {
         Tape tape;
         const X g = tape.variable(g0 * sigma, "g"), u = tape.variable(u0 * sigma, "u");
-        const X a = swiglu_act(g, u, {.alpha = 1.702, .gate_limit = 7, .up_limit = 7, .shift_up = 1});
+        const X a = swiglu_act(g, u, gpt_oss_gate);
         sum(a).backward();
         const double rms = root_mean_square(a.value()), plain = root_mean_square(swiglu_act(g, u).value());
         const double dead_gate = share_of_zeros(g.grad()), dead_up = share_of_zeros(u.grad());
@@ -71,7 +71,7 @@ void run(Report& report, const ExperimentOptions& options) {
     Tape shown;  // inside, beyond each limit alone, beyond both
     const X gate = shown.variable(xt::xarray<double>{1, 8, 1, 1, 8}, "g"),
             up = shown.variable(xt::xarray<double>{1, 1, 8, -8, 8}, "u");
-    report.tape(sum(swiglu_act(gate, up, {.alpha = 1.702, .gate_limit = 7, .up_limit = 7, .shift_up = 1})));
+    report.tape(sum(swiglu_act(gate, up, gpt_oss_gate)));
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 namespace chalkgrad {
 namespace {
 
-constexpr SwigluOptions gpt_oss{1.702, 7, 7, 1};
-
 struct Slice {
     Array<double> gate, product;
 };
@@ -17,7 +15,7 @@ struct Slice {
 Slice slice_at(const Array<double>& z) {
     Tape tape;
     const Var<double> g = tape.constant(z);
-    return {swiglu_act(g, 0 * g, gpt_oss).value(), swiglu_act(g, g, gpt_oss).value()};  // u = 0 leaves gate · (0 + 1)
+    return {swiglu_act(g, 0 * g, gpt_oss_gate).value(), swiglu_act(g, g, gpt_oss_gate).value()};  // u = 0 leaves gate · (0 + 1)
 }
 
 void run(Report& report, const ExperimentOptions&) {
@@ -64,7 +62,7 @@ void run(Report& report, const ExperimentOptions&) {
                  {"value"},
                  {series("gate factor", negative, detail.gate), series("product", negative, detail.product)}});
     const Var<double> both = Tape().variable(xt::xarray<double>{-9, -2, -1, 0, 3, 9}, "z");
-    report.tape(swiglu_act(both, both, gpt_oss).named("product"));
+    report.tape(swiglu_act(both, both, gpt_oss_gate).named("product"));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <chalkgrad/ops/slice.hpp>
 #include <chalkgrad/ops/swiglu_act.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 namespace chalkgrad {
@@ -17,7 +16,7 @@ namespace {
 
 Var<double> interleaved(const Var<double>& p) { return gpt_oss_packed(p); }
 Var<double> halves(const Var<double>& p) {
-    return swiglu_act(slice(p, "..., :4"), slice(p, "..., 4:"), {1.702, 7, 7, 1});
+    return swiglu_act(slice(p, "..., :4"), slice(p, "..., 4:"), gpt_oss_gate);
 }
 
 void run(Report& report, const ExperimentOptions& options) {

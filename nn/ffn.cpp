@@ -1,9 +1,7 @@
 // The feed-forward network of a block as a module.
 #include <chalkgrad/nn/ffn.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -73,7 +71,7 @@ FfnOptions gpt_oss_ffn_options(std::size_t d, std::size_t width) {
             .width = width,
             .bias = true,
             .packing = Packing::interleaved,
-            .swiglu = {.alpha = 1.702, .gate_limit = 7, .up_limit = 7, .shift_up = 1}};
+            .swiglu = gpt_oss_gate};
 }
 
 std::uint64_t matched_ffn_width(std::uint64_t d, std::uint64_t multiple) {

@@ -15,6 +15,8 @@ struct SwigluOptions {
     std::optional<double> up_limit = {};
     double shift_up = 0;
 };
+/// gpt-oss's (course §9).
+inline constexpr SwigluOptions gpt_oss_gate{.alpha = 1.702, .gate_limit = 7, .up_limit = 7, .shift_up = 1};
 
 /// y = g′ σ(α g′) (u′ + shift), g′ = min(g, gate_limit), u′ = clip(u, ±up_limit) (course §9; Shazeer 2020). g and u have the
 /// same shape, and so has y; nothing is broadcast. Exactly at a limit the slope is that of the inner side. Throws Error for

@@ -32,7 +32,7 @@ const std::map<std::string, std::function<Var<double>(const Vars&)>> functions =
     {"rms_norm", [](const Vars& in) { return rms_norm(in[0], in[1], 1e-6); }},
     {"layer_norm", [](const Vars& in) { return layer_norm(in[0], in[1], in[2], 1e-5); }},
     {"silu_mul", [](const Vars& in) { return swiglu_act(in[0], in[1]); }},
-    {"gpt_oss", [](const Vars& in) { return swiglu_act(in[0], in[1], {1.702, 7, 7, 1}); }},
+    {"gpt_oss", [](const Vars& in) { return swiglu_act(in[0], in[1], gpt_oss_gate); }},
     {"gelu", [](const Vars& in) { return gelu_erf(in[0]); }},
     {"softmax", [](const Vars& in) { return softmax(in[0]); }},
     {"sinkhorn", [](const Vars& in) { return sinkhorn_log(in[0], {.iterations = 20}); }},

@@ -10,7 +10,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-const SwigluOptions gpt_oss = {1.702, 7, 7, 1};
 
 auto act(const SwigluOptions& options) {
     return [options](const auto& v) { return chalkgrad::swiglu_act(v[0], v[1], options); };
@@ -26,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(swiglu_act)
 BOOST_AUTO_TEST_CASE(gate_clamped_above_up_on_both_sides) {
     on_every_isa([] {
         const Array<double> z = {-9.0, -6.5, -1.0, 0.0, 6.5, 9.0};
-        const auto got = call<double>(act(gpt_oss), {z, z}, std::vector<double>(6, 1));
+        const auto got = call<double>(act(gpt_oss_gate), {z, z}, std::vector<double>(6, 1));
         const std::vector y = {1.2019067919351055e-05, 0.0005606210265626604, 0.0, 0.0, 48.74923551678196, 55.999625026426536};
         const std::vector gg = {1.912099705459454e-05, 0.0008679126353837256, 0.0, 0.5, 7.501183517230069, 0.0};
         const std::vector gu = {0.0, -0.00010193109573866553, -0.1542042340671787, 0.0, 6.499898068904261, 0.0};
@@ -35,7 +34,7 @@ BOOST_AUTO_TEST_CASE(gate_clamped_above_up_on_both_sides) {
             check_near(got.g[0][i], gg[i], 1e-14);
             check_near(got.g[1][i], gu[i], 1e-14);
         }
-        const auto limit = call<double>(act(gpt_oss), {{7, 9}, {7, 9}}, {1, 1});
+        const auto limit = call<double>(act(gpt_oss_gate), {{7, 9}, {7, 9}}, {1, 1});
         BOOST_TEST(limit.y[0] == limit.y[1]);
     });
 }
@@ -43,15 +42,15 @@ BOOST_AUTO_TEST_CASE(gate_clamped_above_up_on_both_sides) {
 // G04's rule: exactly at a limit the slope is that of the inner side, and gradcheck says kink.
 BOOST_AUTO_TEST_CASE(at_the_limits) {
     on_every_isa([] {
-        const auto got = call<double>(act(gpt_oss), {{7, std::nextafter(7, 8)}, {7, -7}}, {1, 1});
+        const auto got = call<double>(act(gpt_oss_gate), {{7, std::nextafter(7, 8)}, {7, -7}}, {1, 1});
         check_near(got.g[0][0], 8.000584633, 1e-9);
         check_near(got.g[1][0], 6.999953128, 1e-9);
         BOOST_TEST(got.g[0][1] == 0);
         check_near(got.g[1][1], 6.999953128, 1e-9);
-        BOOST_TEST(call<double>(act(gpt_oss), {{1}, {std::nextafter(-7, -8)}}, {1}).g[1][0] == 0);
+        BOOST_TEST(call<double>(act(gpt_oss_gate), {{1}, {std::nextafter(-7, -8)}}, {1}).g[1][0] == 0);
     });
     const auto verdict = [](double g, double u) {
-        return gradcheck([](const auto& v) { return chalkgrad::swiglu_act(v[0], v[1], gpt_oss); },
+        return gradcheck([](const auto& v) { return chalkgrad::swiglu_act(v[0], v[1], gpt_oss_gate); },
                          {Array<double>{g}, Array<double>{u}}, {.blind_spots = false})
             .verdict;
     };
@@ -84,7 +83,7 @@ BOOST_AUTO_TEST_CASE(ends_of_the_axis) {
         BOOST_TEST(turned.y[1] == 0);
         BOOST_TEST(turned.g[0][0] == 1);
         BOOST_TEST(turned.g[0][1] == 0);
-        const auto clamped = call<double>(act(gpt_oss), {g, one}, std::vector<double>(8, 1));
+        const auto clamped = call<double>(act(gpt_oss_gate), {g, one}, std::vector<double>(8, 1));
         BOOST_TEST(clamped.y[6] == clamped.y[4]);
         BOOST_TEST(clamped.g[0][6] == 0);
         BOOST_TEST(std::isnan(clamped.y[7]));
@@ -126,7 +125,7 @@ BOOST_AUTO_TEST_CASE(packed_is_interleaved) {
             p.data()[2 * i + 1] = u.data()[i];
         }
         const std::vector<double> gy = {1, 2, -1, 0.5, 3, -2, 1, 1};
-        const auto apart = call<double>(act(gpt_oss), {g, u}, gy);
+        const auto apart = call<double>(act(gpt_oss_gate), {g, u}, gy);
         const auto packed = call<double>([](const auto& v) { return gpt_oss_packed(v[0]); }, {p}, gy);
         check_all(packed.y, apart.y, 1e-15);
         for (std::size_t i = 0; i < 8; ++i) {
@@ -165,10 +164,10 @@ BOOST_AUTO_TEST_CASE(relu_and_gelu_gates) {
 BOOST_AUTO_TEST_CASE(other_scalars) {
     const Array<double> g = {{-6, -2.5, -0.5, 0.25}, {1, 2.2, 6, 8}}, u = {{1, 7.5, -7.5, 2}, {-3, 0.1, 5, 1}};
     const std::vector<double> gy = {1, 2, -1, 0.5, 3, -2, 1, 1};
-    for (const SwigluOptions& options : {SwigluOptions{}, gpt_oss}) check_scalars_agree(act(options), {g, u}, gy, 1e-6);
+    for (const SwigluOptions& options : {SwigluOptions{}, gpt_oss_gate}) check_scalars_agree(act(options), {g, u}, gy, 1e-6);
     Tape tape;
-    const Var<half> y = chalkgrad::swiglu_act(tape.variable(converted<half>(g)), tape.variable(converted<half>(u)), gpt_oss);
-    const auto wide = call<float>(act(gpt_oss), {converted<float>(converted<half>(g)), converted<float>(converted<half>(u))},
+    const Var<half> y = chalkgrad::swiglu_act(tape.variable(converted<half>(g)), tape.variable(converted<half>(u)), gpt_oss_gate);
+    const auto wide = call<float>(act(gpt_oss_gate), {converted<float>(converted<half>(g)), converted<float>(converted<half>(u))},
                                   converted<float>(gy));
     for (std::size_t i = 0; i < 8; ++i)
         BOOST_TEST(static_cast<float>(y.data()[i]) == static_cast<float>(static_cast<half>(wide.y[i])));
