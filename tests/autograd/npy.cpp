@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <bit>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <numeric>

@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <functional>
 
 #include <chalkgrad/autograd/topology.hpp>
 #include <chalkgrad/nn/residual.hpp>

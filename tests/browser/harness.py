@@ -63,11 +63,6 @@ class Browser:
         self.driver.get(self.page.as_uri() + fragment)
         self.run("return document.fonts.ready.then(() => 0)")
 
-    def scheme(self, name):
-        """"light" or "dark", as if the reader's system asked for it."""
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
-                                    {"features": [{"name": "prefers-color-scheme", "value": name}]})
-
     def listen(self):
         """Collects what the console said and what was asked of the network since the last time."""
         self.console += [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]

@@ -161,11 +161,10 @@ def without_katex(browser, folder):
     checks.none(browser.faults(), "without KaTeX")
 
 
-def slides(folder, name):
+def slides(folder, name, trace):
     """As many pages as steps."""
     pdf = folder / "slides.pdf"
     chalkgrad("present", name, "--frames", pdf)
-    trace = json.loads(chalkgrad("trace", name, "--json").stdout)
     swept = [line for line in trace["lines"] if line["kind"] == "op" and line["adjoint"]]
     pages = max(int(n) for n in re.findall(rb"/Count (\d+)", pdf.read_bytes()))
     checks.equal(pages, len(trace["lines"]) + len(swept) + 2, "slides")
@@ -178,9 +177,10 @@ with tempfile.TemporaryDirectory() as folder, Browser(options.shots) as browser:
         checks.equal(chalkgrad("present", name, "-o", page).stderr, "", f"{name}: standard error")
         trace = step_through(browser, name, page)
         if number == 0:
+            first = trace
             keys_and_readers(browser, trace)
             derivations(browser)
             hostile_names(browser, page)
     without_katex(browser, folder)
-    slides(folder, options.subjects[0])
+    slides(folder, options.subjects[0], first)
 checks.finish()

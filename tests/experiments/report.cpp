@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(every_registered_experiment_has_a_name_a_section_and_a_ques
     std::vector<std::string> seen;
     for (const Experiment& each : experiments()) {
         BOOST_TEST(!each.section.empty(), each.name);
-        BOOST_TEST(!each.question.empty(), each.name);
+        BOOST_TEST(each.question.ends_with('?'), each.name);
         BOOST_TEST(bool(each.run), each.name);
         BOOST_CHECK_NO_THROW(Report(each.name));
         seen.push_back(each.name);

@@ -34,20 +34,18 @@ inline Finding survey(const Exhibit& exhibit, std::uint64_t seed, const Gradchec
     return finding;
 }
 
-/// Surveys all exhibits: all caught and rightly blamed, and at least 80 % with the right cause.
-inline void survey_all(std::uint64_t first_seed, std::uint64_t seeds) {
+/// Surveys all exhibits with the seeds from 0: all caught and rightly blamed, and at least 80 % with the right cause.
+inline void survey_all(std::uint64_t seeds) {
     std::size_t all = 0, hinted = 0;
     for (const Exhibit& exhibit : exhibits())
-        for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
-            BOOST_TEST_CONTEXT(exhibit.name << ", seed " << seed) {
-            const Finding finding = survey(exhibit, seed);
-            BOOST_TEST(finding.caught, exhibit.name << ", seed " << seed << ": " << finding.report);
-            BOOST_TEST(finding.blamed, exhibit.name << ", seed " << seed << ": " << finding.report);
-            if (!finding.hinted) BOOST_TEST_MESSAGE("cause not found: " << exhibit.name << ", seed " << seed << ": " << finding.report);
-            ++all;
-            hinted += finding.hinted;
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) BOOST_TEST_CONTEXT(exhibit.name << ", seed " << seed) {
+                const Finding finding = survey(exhibit, seed);
+                BOOST_TEST(finding.caught, finding.report);
+                BOOST_TEST(finding.blamed, finding.report);
+                if (!finding.hinted) BOOST_TEST_MESSAGE("cause not found: " << exhibit.name << ", seed " << seed << ": " << finding.report);
+                ++all;
+                hinted += finding.hinted;
             }
-        }
     BOOST_TEST_MESSAGE(all << " faults, the cause of " << hinted << " found");
     BOOST_TEST(10 * hinted >= 8 * all);
 }

@@ -137,9 +137,7 @@ BOOST_AUTO_TEST_CASE(the_tape_shows_the_placement_that_the_description_names) {
             const nn::ModelDescription m = nn::read_model_config(known["config"].dump());
             const Tape tape(Tape::Mode::shapes_only);
             const nn::Recorded blocks = nn::record_blocks(tape, m);
-            std::vector<std::size_t> inputs;
-            for (const Var<double>& x : blocks.inputs) inputs.push_back(x.line());
-            const Topology topology = topology_of(graph_of(tape, inputs, {blocks.output.line()}));
+            const Topology topology = topology_of(graph_of(tape, blocks.input_lines(), {blocks.output.line()}));
             BOOST_TEST(topology.placement == m.placement);
             BOOST_TEST(topology.contradictions.empty());
         }

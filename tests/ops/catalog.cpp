@@ -13,7 +13,10 @@
 #include <chalkgrad/autograd/isa.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 
+#include "call.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 
 namespace {
 
@@ -22,24 +25,11 @@ std::vector<Sample> samples_of(const CatalogEntry& op, std::uint64_t seed) {
     return op.samples(rng);
 }
 
-template <class T>
-Array<T> rounded(const Array<double>& x) {
-    Array<T> y = Array<T>::from_shape(x.shape());
-    for (std::size_t i = 0; i < x.size(); ++i) y.data()[i] = static_cast<T>(x.data()[i]);
-    return y;
-}
-template <class T>
-Array<double> widened(const Array<T>& x) {
-    Array<double> y = Array<double>::from_shape(x.shape());
-    for (std::size_t i = 0; i < x.size(); ++i) y.data()[i] = static_cast<double>(x.data()[i]);
-    return y;
-}
-
 /// A sample whose numbers T can hold, so that a run in T and one in double begin alike.
 template <class T>
 Sample held_by(Sample sample) {
     for (auto* list : {&sample.inputs, &sample.constants})
-        for (NamedArray& x : *list) x.values = widened(rounded<T>(x.values));
+        for (NamedArray& x : *list) x.values = converted<double>(converted<T>(x.values));
     return sample;
 }
 
@@ -55,18 +45,18 @@ template <class T, class F>
 Run run(F f, const char* op, const Sample& sample) {
     const Tape tape;
     std::vector<std::pair<std::string, Var<T>>> inputs;
-    for (const NamedArray& x : sample.inputs) inputs.emplace_back(x.name, tape.variable(rounded<T>(x.values), x.name));
+    for (const NamedArray& x : sample.inputs) inputs.emplace_back(x.name, tape.variable(converted<T>(x.values), x.name));
     Arguments<T> arguments(op, tape, inputs, sample.constants, sample.attributes);
     const Var<T> y = f(arguments);
     arguments.finish();
-    Run result{widened(y.value()), tape.size() == sample.inputs.size() + sample.constants.size() + 1, {}};
+    Run result{converted<double>(y.value()), tape.size() == sample.inputs.size() + sample.constants.size() + 1, {}};
     Generator rng{Seed(99)};
-    Array<double> gy = widened(rounded<bfloat16>(rng.standard_normal(y.shape())));
+    Array<double> gy = converted<double>(converted<bfloat16>(rng.standard_normal(y.shape())));
     for (std::size_t i = 0; i < gy.size(); ++i)
         if (result.y.data()[i] == -HUGE_VAL) gy.data()[i] = 0;
-    y.backward(rounded<work_t<T>>(gy));
+    y.backward(converted<work_t<T>>(gy));
     for (const auto& [name, x] : inputs)
-        result.gradients.emplace_back(name, x.has_grad() ? widened(x.grad()) : Array<double>(x.value().shape(), 0.0));
+        result.gradients.emplace_back(name, x.has_grad() ? converted<double>(x.grad()) : Array<double>(x.value().shape(), 0.0));
     return result;
 }
 template <class T>
