@@ -2,7 +2,6 @@
 #include <chalkgrad/autograd/pcg64.hpp>
 
 #include <algorithm>
-#include <utility>
 
 #include <chalkgrad/autograd/error.hpp>
 

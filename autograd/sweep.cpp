@@ -1,7 +1,6 @@
 // The reverse sweep: a loop from the last line to the first, no recursion.
 #include <chalkgrad/autograd/sweep.hpp>
 
-#include <algorithm>
 #include <cstring>
 
 namespace chalkgrad::detail {

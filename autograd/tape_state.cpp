@@ -2,7 +2,6 @@
 #include <chalkgrad/autograd/tape_state.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <list>
 
 #include <chalkgrad/autograd/convert.hpp>

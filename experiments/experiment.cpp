@@ -65,7 +65,7 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
         if (!writes) continue;
         for (Report::File& file : result.report.files()) {
             result.files.push_back(folder.path / file.name);
-            if (file.name.ends_with(".svg")) result.pictures.push_back(file);
+            if (folder.with_index && file.name.ends_with(".svg")) result.pictures.push_back(file);
             files.add(result.files.back(), std::move(file.bytes));
         }
     }

@@ -46,7 +46,7 @@ struct Finished {
     Report report;
     double seconds = 0;                             ///< of the run, without drawing
     std::vector<std::filesystem::path> files = {};  ///< as written
-    std::vector<Report::File> pictures = {};        ///< the SVG among them, for the page
+    std::vector<Report::File> pictures = {};        ///< the SVG among them, where a page shows them
 };
 
 /// Where a run's files go. An empty path: nothing is drawn or written.

@@ -9,7 +9,6 @@
 #include <chalkgrad/ops/reduce.hpp>
 #include <chalkgrad/ops/slice.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>

@@ -4,7 +4,6 @@
 #include <chalkgrad/experiments/picture.hpp>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

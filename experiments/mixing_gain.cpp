@@ -3,6 +3,7 @@
 #include <chalkgrad/autograd/jacobian.hpp>
 #include <chalkgrad/autograd/random.hpp>
 #include <chalkgrad/experiments/experiment.hpp>
+#include <chalkgrad/experiments/measure.hpp>
 #include <chalkgrad/experiments/references.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/matmul.hpp>
@@ -75,8 +76,7 @@ void run(Report& report, const ExperimentOptions& options) {
                {"backward, all layers", g.backward.back()},
                {"largest singular value", g.stretch}});
         if (!drawn) return;
-        std::vector<double> l;
-        while (l.size() < layers) l.push_back(double(l.size() + 1));
+        const std::vector<double> l = whole_numbers(1, layers);
         forward.series.push_back({row, l, g.forward});
         backward.series.push_back({row, l, g.backward});
     };

@@ -30,9 +30,9 @@ void run(Report& report, const ExperimentOptions& options) {
     const Array<double> z = Generator(Seed(options.seed_or(reference_seed))).standard_normal({d - 1});
     const double s = std::pow(norm(z), 2);
     const Array<double> sweep = linspace(-60, 60, points);
-    Array<double> x = Array<double>::from_shape({points}), rows = Array<double>::from_shape({points, d}), target = x;
+    Array<double> rows = Array<double>::from_shape({points, d}), target = Array<double>::from_shape({points});
     for (std::size_t i = 0; i < points; ++i) {
-        x(i) = rows(i, 0) = sweep[i];
+        rows(i, 0) = sweep[i];
         for (std::size_t j = 1; j < d; ++j) rows(i, j) = z(j - 1);
     }
     Tape tape;
@@ -40,7 +40,7 @@ void run(Report& report, const ExperimentOptions& options) {
         rms_norm(tape.constant(rows), {}, 1e-300).value();  // ε must be positive; this one is nothing
     for (std::size_t i = 0; i < points; ++i) target(i) = normed(i, 0);
 
-    const Var<double> input = tape.constant(x), bound = tape.constant(std::sqrt(double(d)));
+    const Var<double> input = tape.constant(sweep), bound = tape.constant(std::sqrt(double(d)));
     const auto dyt_of = [&](double alpha) { return dyt(input, tape.constant(alpha), bound).value(); };
     double best = 0;
     Errors least{std::numeric_limits<double>::infinity(), 0};

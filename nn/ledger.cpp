@@ -33,13 +33,6 @@ std::uint64_t add_counts(std::uint64_t a, std::uint64_t b) {
     return sum;
 }
 
-std::uint64_t multiply_counts(std::uint64_t a, std::uint64_t b) {
-    std::uint64_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        throw Error(fmt::format("ledger: {} x {} does not fit in 64 bits", a, b));
-    return product;
-}
-
 std::uint64_t Ledger::component(std::string_view name) const {
     for (const Component& c : components)
         if (c.name == name) return c.parameters;

@@ -8,9 +8,8 @@
 
 namespace chalkgrad::nn {
 
-/// a + b and a·b as counts; throw Error where the result does not fit in 64 bits.
+/// a + b as a count; throws Error where it does not fit in 64 bits.
 std::uint64_t add_counts(std::uint64_t a, std::uint64_t b);
-std::uint64_t multiply_counts(std::uint64_t a, std::uint64_t b);
 
 struct Ledger {
     struct Entry {

@@ -53,7 +53,7 @@ Var<T> beside_rows(const Var<T>& bias) {
 
 }  // namespace
 
-Experts::Experts(const FfnOptions& its_options, std::size_t its_count) : options(its_options), count(its_count) {
+Experts::Experts(const FfnOptions& its_options, std::size_t count) : options(its_options) {
     const Ffn one(options);  // checks the options, and says the names
     const auto many = [&](const Parameter& of_one, const char* component) {
         if (!of_one) return Parameter();

@@ -27,7 +27,6 @@ struct MoeOptions {
 /// All experts: their matrices side by side, (experts, d, width) and (experts, width, d).
 struct Experts {
     FfnOptions options;
-    std::size_t count = 0;
     Parameter first, up, second, first_bias, up_bias, second_bias;
 
     Experts() = default;

@@ -2,7 +2,6 @@
 #include <chalkgrad/experiments/program/compile.hpp>
 
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
