@@ -10,9 +10,11 @@
 
 #include <chalkgrad/autograd/convert.hpp>
 #include <chalkgrad/autograd/half.hpp>
-#include <chalkgrad/autograd/isa.hpp>
+
+#include "../isa.hpp"
 
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 
 namespace {
 
@@ -30,15 +32,6 @@ std::vector<To> converted(const std::vector<From>& from) {
     std::vector<To> to(from.size());
     convert(from.size(), from.data(), to.data());
     return to;
-}
-
-// Runs the check on every instruction set this machine has, and puts back what was in use.
-template <class Check>
-void on_every_isa(Check check) {
-    const Isa before = isa();
-    for (const Isa i : {Isa::base, Isa::avx2})
-        if (set_isa(i)) BOOST_TEST_CONTEXT("isa " << name(i)) check();
-    set_isa(before);
 }
 
 template <class Small>

@@ -44,20 +44,15 @@ CHALKGRAD_KERNEL(tested_fusing)
 #include <limits>
 #include <vector>
 
+#include "../isa.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 
 namespace {
 
 using Scalars = boost::mpl::list<double, float, long double, Dual<double>>;
 using Reals = boost::mpl::list<double, float, long double>;
-
-template <class Check>
-void on_every_isa(Check check) {
-    const Isa before = isa();
-    for (const Isa i : {Isa::base, Isa::avx2})
-        if (set_isa(i)) BOOST_TEST_CONTEXT("isa " << name(i)) check();
-    set_isa(before);
-}
 
 // 1, −2, 3, −4, … : sums are exact in every scalar.
 template <class T>

@@ -31,7 +31,10 @@ CHALKGRAD_KERNEL(each_erfc)
 #include <utility>
 #include <vector>
 
+#include "../isa.hpp"
+
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 
 namespace {
 
@@ -79,14 +82,6 @@ std::vector<T> spread(long double low, long double high, int count = 20000) {
         x.push_back(static_cast<T>(logarithmic ? low * std::pow(high / low, u) : low + u * (high - low)));
     }
     return x;
-}
-
-template <class Check>
-void on_every_isa(Check check) {
-    const Isa before = isa();
-    for (const Isa i : {Isa::base, Isa::avx2})
-        if (set_isa(i)) BOOST_TEST_CONTEXT("isa " << name(i)) check();
-    set_isa(before);
 }
 
 template <class T>

@@ -69,6 +69,10 @@ BOOST_AUTO_TEST_CASE(the_document_of_the_contract) {
     BOOST_TEST(document["attention"]["heads"] == 32);
     BOOST_TEST(document["attention"]["kv_heads"] == 8);
     BOOST_TEST(document["attention"]["biases"] == json::array());
+    const json& positions = document["attention"]["positions"];
+    BOOST_TEST(positions["base"] == 500000);
+    BOOST_TEST(positions["stretch"] ==
+               (json{{"kind", "llama3"}, {"factor", 8}, {"context", 8192}, {"slow", 1}, {"fast", 4}}));
     BOOST_TEST(document["tied_embeddings"] == false);
     const json& parameters = document["parameters"];
     BOOST_TEST(parameters["distinct"] == 8'030'261'248);

@@ -8,8 +8,9 @@
 #include <functional>
 #include <vector>
 
-#include <chalkgrad/autograd/isa.hpp>
 #include <chalkgrad/autograd/tape.hpp>
+
+#include "../isa.hpp"
 
 namespace chalkgrad::testing {
 
@@ -54,14 +55,6 @@ inline Array<Dual<double>> duals(const std::vector<Dual<double>>& x) {
     Array<Dual<double>> result(std::vector<std::size_t>{x.size()});
     std::copy(x.begin(), x.end(), result.begin());
     return result;
-}
-
-/// Runs `body` once for every instruction set of this machine.
-inline void on_every_isa(const std::function<void()>& body) {
-    const Isa before = isa();
-    for (const Isa wanted : {Isa::base, Isa::avx2})
-        if (set_isa(wanted)) BOOST_TEST_CONTEXT("instruction set " << name(wanted)) body();
-    set_isa(before);
 }
 
 } // namespace chalkgrad::testing
