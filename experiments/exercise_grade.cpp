@@ -102,6 +102,12 @@ void add_causes(const Exercise& exercise, const nlohmann::json& answer, std::vec
             }
 }
 
+/// What xtensor says of an index comes after a line with the place in its own sources.
+std::string last_line(const std::string& text) {
+    const auto at = text.find_last_of("\n\t");
+    return at == std::string::npos || at + 1 == text.size() ? text : text.substr(at + 1);
+}
+
 std::string place(const WrongNumber& w) {
     return w.index.empty() ? fmt::format("at the point '{}'", w.point)
                            : fmt::format("at [{}] of the point '{}'", fmt::join(w.index, ", "), w.point);
@@ -156,7 +162,7 @@ Grade grade(const Exercise& exercise, const nlohmann::json& answer) {
         if (at.contains("error")) {
             result.right = false;
             result.notes.push_back(
-                fmt::format("At the point '{}' your code ended with: {}", point.name, at["error"].get<std::string>()));
+                fmt::format("At the point '{}' your code ended with: {}", point.name, last_line(at["error"])));
             break;  // the same would be said again
         }
         // Inconclusive: differences that are coarse. The numbers are right or wrong all the same.
