@@ -59,6 +59,9 @@ Exercise rms_norm() {
                "gy_tj. The ε is "
                "inside r and nowhere else."};
     e.faults = {
+        {"x", Cause::statistic,
+         "gy meets γ first: gx is made of h_j = γ_j gy_j throughout. If that holds, r is not the forward's: it takes "
+         "the mean of the squares, with its 1/d, and for rows near ε the ε counts."},
         {"x", Cause::along_x,
          "r depends on x too: every number of a row moves the mean square. Subtract n_j mean_k(n_k h_k) "
          "from h_j, with h = γ gy: is γ inside that mean, and its 1/d?"},
@@ -69,8 +72,7 @@ Exercise rms_norm() {
          "What y_j has from x_j itself is wrong: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
         {"x", Cause::epsilon,
          "Right for large rows, wrong where the mean square is near ε: r holds ε, so take n = r x, with the same r as "
-         "the "
-         "forward, not x/‖x‖."},
+         "the forward, not x/‖x‖."},
         {"gamma", Cause::gain, "gγ_j = Σ_t n_tj gy_tj with n = r x: the normalised row, without γ and not x itself."},
         {"gamma", Cause::slopes, "gγ_j = Σ_t n_tj gy_tj with n = r x: the normalised row, without γ and not x itself."},
         {"gamma", Cause::not_summed, "γ is shared by all tokens: gγ adds up over the rows."},
@@ -104,6 +106,9 @@ Exercise layer_norm() {
                "n_tj gy_tj; "
                "gβ_j = Σ_t gy_tj."};
     e.faults = {
+        {"x", Cause::statistic,
+         "gy meets γ first: gx is made of h_j = γ_j gy_j throughout. If that holds, s is not the forward's: the "
+         "variance is a mean, with its 1/d, and for rows near ε the ε counts."},
         {"x", Cause::mean_of_cotangent,
          "The mean depends on x too: −mean(h) is missing, h = γ gy. Moving a whole row by a constant does not "
          "change y, so the gx of a row must sum to 0."},
@@ -149,6 +154,10 @@ Exercise l2_normalize() {
         "Above, with u = x/‖x‖:  du = (dx − u Σ u dx)/‖x‖, which is symmetric: gx_j = (gy_j − u_j Σ_k u_k gy_k)/‖x‖. "
         "Below: gx = gy/ε."};
     e.faults = {
+        {"x", Cause::statistic,
+         "The length depends on x too: −u_j Σ_k u_k gy_k with u = x/‖x‖, and all of it over ‖x‖; below ε without the "
+         "term along u."},
+
         {"x", Cause::along_x,
          "The length depends on x too: −u_j Σ_k u_k gy_k is missing, u = x/‖x‖. A unit vector cannot move along "
          "itself."},
