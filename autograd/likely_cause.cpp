@@ -80,9 +80,10 @@ private:
                                                       std::tuple{Cause::along_centred_x, true, true}})
             if (is_along(with_x, with_one)) return cause;
         if (is_other_statistic()) return Cause::statistic;
-        if (extra_ > 0 && lost_ == 0) return Cause::should_be_zero;
+        if (extra_ == wrong_) return Cause::should_be_zero;
         if (is_rank_one()) return Cause::rank_one;
         if (lost_ > 0 && extra_ > 0) return Cause::misplaced;
+        if (extra_ > 0) return Cause::should_be_zero;
         if (lost_ > 0) return Cause::zeroed;
         if (largest(d_) < 2e-3 * scale_) return Cause::small_term;
         if (3 * wrong_ <= support_) return Cause::some_elements;
@@ -233,7 +234,8 @@ private:
         return telling > 0;
     }
 
-    // What is missing in each row lies in the span of the right row and of x: r is another one.
+    // What is missing in each row lies in the span of the right row and of x: r is another one. So does a single element of a norm's
+    // row, which is a slope of its own.
     bool is_other_statistic() const {
         if (x_.size() != columns_) return false;
         std::size_t telling = 0;
@@ -249,7 +251,7 @@ private:
                 }
             const double size = largest(m);
             if (size == 0) continue;
-            if (zero || m.size() < 3) return false;
+            if (zero || m.size() < 3 || std::count(m.begin(), m.end(), 0.) + 1 >= static_cast<std::ptrdiff_t>(m.size())) return false;
             const auto without = [](std::vector<double> v, const std::vector<double>& direction) {
                 const double factor = fit(v, direction).factor;
                 for (std::size_t i = 0; i < v.size(); ++i) v[i] -= factor * direction[i];
@@ -290,7 +292,7 @@ private:
             };
             const std::size_t longest = *std::max_element(together.begin(), together.end(), [&](auto p, auto q) { return norm(p) < norm(q); });
             if (norm(longest) == 0) continue;
-            if (together.size() < 2) return false;
+            if (together.size() < 2) continue; // one row is always a product
             const std::vector<double> m = row(d_, longest), whole = row(r_, longest);
             bool varied = false; // the right rows are no multiples of each other
             for (const std::size_t q : together) {

@@ -136,6 +136,14 @@ std::vector<Exhibit> edge_exhibits() {
         // ---- in some rows, or from some of them
         {"softmax: the row's last left out of the sum", "softmax", "rows", "softmax", "x", rank_one,
          softmax_dot([](const Backward& c, std::size_t i, std::size_t d) { return dot(c, i, i + d - 1); })},
+        {"softmax: no sum under a mask", "softmax", "causal", "softmax", "x", rank_one,
+         softmax_dot([](const Backward&, std::size_t, std::size_t) { return 0; })},
+        {"rms_norm: the gain lost where x_j meets itself", "rms_norm", "row_of_eleven", "rms_norm", "x", some_elements,
+         then([](const Backward& c) {
+             const std::size_t d = c.in[0].last();
+             for (std::size_t i = 0; c.gx[0] && i < c.gy.size(); ++i)
+                 c.gx[0][i] += (1 - c.in[1][i % d]) * c.gy[i] / std::sqrt(mean_square(c, i / d) + 1e-5);
+         })},
         {"softmax: the sum goes on from row to row", "softmax", "rows", "softmax", "x", should_be_zero,
          softmax_dot([](const Backward& c, std::size_t i, std::size_t d) { return dot(c, 0, i + d); })},
         {"softmax: no sum beyond a vector", "softmax", "beyond_a_vector", "softmax", "x", rank_one,
