@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/autograd/numbers.hpp>
 
 namespace chalkgrad {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/dot.hpp>
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/experiments/picture.hpp>
 #include <chalkgrad/experiments/render.hpp>

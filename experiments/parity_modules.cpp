@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/nn/stack.hpp>
 
 namespace chalkgrad {

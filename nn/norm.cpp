@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/arithmetic.hpp>
 #include <chalkgrad/ops/dyt.hpp>
 #include <chalkgrad/ops/layer_norm.hpp>

@@ -48,7 +48,6 @@ FAST inline void gradient_row(std::size_t n, int how, T* g, G term) {
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/broadcast.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 #include <chalkgrad/ops/draw.hpp>

@@ -31,7 +31,6 @@ CHALKGRAD_KERNEL(clamp_gx)
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/apply.hpp>
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 #include <chalkgrad/ops/identities.hpp>
 #include <chalkgrad/ops/clamp.hpp>

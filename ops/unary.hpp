@@ -24,7 +24,6 @@
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/apply.hpp>
-#include <chalkgrad/autograd/half.hpp>
 #include <chalkgrad/ops/catalog.hpp>
 #include <chalkgrad/ops/draw.hpp>
 

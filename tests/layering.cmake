@@ -1,4 +1,5 @@
-# Dependencies point one way: experiments → nn → ops → autograd. Run as: cmake -DROOT=… -P layering.cmake
+# Dependencies point one way, and what is slow to compile stays out of headers: cmake -DROOT=… -P layering.cmake
+# experiments → nn → ops → autograd
 set(above_autograd ops nn experiments)
 set(above_ops nn experiments)
 set(above_nn experiments)
@@ -14,6 +15,21 @@ foreach(folder autograd ops nn)
         endforeach()
     endforeach()
 endforeach()
+# JSON and the arithmetic of half cost each file that sees them a second: declarations do with nlohmann/json_fwd.hpp and
+# autograd/scalar.hpp.
+set(slow "")
+file(GLOB_RECURSE headers ${ROOT}/autograd/*.hpp ${ROOT}/ops/*.hpp ${ROOT}/nn/*.hpp ${ROOT}/experiments/*.hpp)
+list(REMOVE_ITEM headers ${ROOT}/autograd/half.hpp)
+foreach(file IN LISTS headers)
+    file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*<(nlohmann/json\\.hpp|chalkgrad/autograd/half\\.hpp|Eigen/)")
+    foreach(line IN LISTS lines)
+        cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${ROOT} OUTPUT_VARIABLE name)
+        string(APPEND slow "\n  ${name}: ${line}")
+    endforeach()
+endforeach()
 if(wrong)
-    message(FATAL_ERROR "these includes point upwards (experiments → nn → ops → autograd):${wrong}")
+    message(SEND_ERROR "these includes point upwards (experiments → nn → ops → autograd):${wrong}")
+endif()
+if(slow)
+    message(SEND_ERROR "these includes belong in .cpp files, because they take each file a second:${slow}")
 endif()

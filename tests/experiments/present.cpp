@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include <chalkgrad/autograd/numbers.hpp>
 #include <chalkgrad/autograd/trace.hpp>
 #include <chalkgrad/experiments/derivation.hpp>
