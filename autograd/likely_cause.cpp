@@ -81,6 +81,7 @@ private:
             if (is_along(with_x, with_one)) return cause;
         if (is_other_statistic()) return Cause::statistic;
         if (extra_ == wrong_) return Cause::should_be_zero;
+        if (lost_ == wrong_) return Cause::zeroed; // of a rank-1 term something is left on the diagonal
         if (is_rank_one()) return Cause::rank_one;
         if (lost_ > 0 && extra_ > 0) return Cause::misplaced;
         if (extra_ > 0) return Cause::should_be_zero;
