@@ -57,8 +57,8 @@ constexpr Pair big_operators[] = {{"sum", "∑"}, {"prod", "∏"}, {"int", "∫"
 constexpr Pair accents[] = {{"bar", "¯"}, {"overline", "¯"}, {"hat", "^"}, {"tilde", "~"}, {"dot", "˙"}};
 constexpr Pair spaces[] = {{",", "0.17em"},  {":", "0.22em"}, {";", "0.28em"}, {" ", "0.28em"},
                            {"!", "-0.17em"}, {"quad", "1em"}, {"qquad", "2em"}};
-constexpr std::string_view functions[] = {"log", "exp",  "max",  "min", "tanh", "sin",
-                                          "cos", "cosh", "sinh", "arg", "det"};
+constexpr std::string_view functions[] = {"log", "ln",  "exp",  "max",  "min", "tanh",
+                                          "sin", "cos", "cosh", "sinh", "arg", "det"};
 constexpr std::string_view sizes[] = {"left", "right", "big",  "bigl",  "bigr", "Big",
                                       "Bigl", "Bigr",  "bigg", "biggl", "biggr"};
 
