@@ -99,11 +99,12 @@ void Differences<U>::go_to(const std::vector<std::uint32_t>& lines) {
     at(0, here_);
 }
 
-// Four points; false where they cross a kink, where a slope is not the backward's, or where it cannot be told.
+// The values at ±h, ±2h, …, ±n h, in points_ with plus before minus; step: what was really added, since x + h is rounded.
+// Returns false where they cross a kink.
 template <class U>
-bool Differences<U>::as_expected(U h, const Expected& expected, Slopes& found) {
-    U step[2];
-    for (int k = 0; k < 2; ++k) {
+template <int n>
+bool Differences<U>::around(U h, U (&step)[n]) {
+    for (int k = 0; k < n; ++k) {
         const U t = h * U(k + 1);
         for (const int side : {0, 1}) {
             Values& point = points_[2 * k + side];
@@ -112,6 +113,14 @@ bool Differences<U>::as_expected(U h, const Expected& expected, Slopes& found) {
         }
         step[k] = direction_->size() == 1 ? ((origin_[0] + t) - (origin_[0] - t)) / 2 : t;
     }
+    return true;
+}
+
+// Four points; false where they cross a kink, where a slope is not the backward's, or where it cannot be told.
+template <class U>
+bool Differences<U>::as_expected(U h, const Expected& expected, Slopes& found) {
+    U step[2];
+    if (!around(h, step)) return false;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
         const U here = here_.y[i];
         if (!std::isfinite(here)) continue;  // no slope to expect
@@ -132,12 +141,10 @@ bool Differences<U>::as_expected(U h, const Expected& expected, Slopes& found) {
 // Order 2, without an estimate of its own: its truncation is taken for 1e-7.
 template <class U>
 bool Differences<U>::two_points(U h, Slopes& best) {
-    at(h, points_[0]);
-    at(-h, points_[1]);
-    if (points_[0].sides != here_.sides || points_[1].sides != here_.sides) return false;
-    const U step = direction_->size() == 1 ? ((origin_[0] + h) - (origin_[0] - h)) / 2 : h;
+    U step[1];
+    if (!around(h, step)) return false;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
-        const U up = points_[0].y[i], down = points_[1].y[i], slope = (up - down) / (2 * step);
+        const U up = points_[0].y[i], down = points_[1].y[i], slope = (up - down) / (2 * step[0]);
         keep_better<U>(
             best, i, {slope, U(1e-7) * std::abs(slope) + 8 * epsilon<U> * std::max(std::abs(up), std::abs(down)) / h});
     }
@@ -156,16 +163,7 @@ U Differences<U>::error_of(U truncation, U noise, U h) const {
 template <class U>
 bool Differences<U>::central(U h, Slopes& best) {
     U step[3];
-    for (int k = 0; k < 3; ++k) {
-        const U t = h * U(k + 1);
-        for (const int side : {0, 1}) {
-            Values& point = points_[2 * k + side];
-            at(side == 0 ? t : -t, point);
-            if (point.sides != here_.sides) return false;
-        }
-        // What was really added to a single element: x + h is rounded.
-        step[k] = direction_->size() == 1 ? ((origin_[0] + t) - (origin_[0] - t)) / 2 : t;
-    }
+    if (!around(h, step)) return false;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
         U up[3], down[3], largest = 0;
         for (int k = 0; k < 3; ++k) {

@@ -92,6 +92,8 @@ private:
         std::uint64_t sides = 0;
     };
     void at(U t, Values& values);
+    template <int n>
+    bool around(U h, U (&step)[n]);
     void go_to(const std::vector<std::uint32_t>& lines);
     void measure(Column& column);
     bool as_expected(U h, const Expected& expected, Slopes& found);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/error.hpp>
+
 namespace chalkgrad {
 namespace {
 
@@ -47,6 +49,11 @@ std::vector<std::string> close_names(std::string_view word, const std::vector<st
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
     const std::vector<std::string> close = close_names(word, names);
     return close.empty() ? "" : fmt::format("; did you mean {}?", fmt::join(close, ", "));
+}
+
+void refuse_name(std::string_view name, const std::vector<std::string>& names, std::string_view lead,
+                 std::string_view list) {
+    throw Error(fmt::format("{} '{}'{}; '{}' shows them all", lead, name, did_you_mean(name, names), list));
 }
 
 }  // namespace chalkgrad

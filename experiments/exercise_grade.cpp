@@ -98,7 +98,8 @@ void add_causes(const Exercise& exercise, const nlohmann::json& answer, std::vec
                 const std::string cause = found.at("cause");
                 if (!own) graded.says = cause;
                 for (const TypicalFault& fault : exercise.faults)
-                    if (own && fault.input == graded.name && cause == describe(fault.cause)) graded.says = fault.says;
+                    for (const Cause typical : fault.causes)
+                        if (own && fault.input == graded.name && cause == describe(typical)) graded.says = fault.says;
             }
 }
 

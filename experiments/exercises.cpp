@@ -21,13 +21,7 @@ const std::vector<Exercise>& exercises() {
 }
 
 const Exercise& find_exercise(std::string_view name) {
-    std::vector<std::string> names;
-    for (const Exercise& e : exercises()) {
-        if (e.name == name) return e;
-        names.push_back(e.name);
-    }
-    throw Error(fmt::format("exercise: there is no exercise '{}'{}; 'chalkgrad exercise list' shows them all", name,
-                            did_you_mean(name, names)));
+    return find_named(exercises(), name, "exercise: there is no exercise", "chalkgrad exercise list");
 }
 
 }  // namespace chalkgrad

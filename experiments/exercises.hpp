@@ -11,10 +11,10 @@
 
 namespace chalkgrad {
 
-/// What a typical mistake looks like to gradcheck, and what to tell its author.
+/// What a typical mistake looks like to gradcheck, in one way or another, and what to tell its author.
 struct TypicalFault {
     std::string input;  ///< whose gradient is wrong
-    Cause cause;
+    std::vector<Cause> causes;
     std::string says;  ///< one or two sentences
 };
 

@@ -19,11 +19,11 @@ Exercise linear() {
                "allow nothing else, "
                "unless n = m."};
     e.faults = {
-        {"x", Cause::transposed, "gx uses w where wᵀ belongs: gx_ti = Σ_j gy_tj w_ij sums over the outputs j."},
-        {"x", Cause::misplaced, "gx uses w where wᵀ belongs: gx_ti = Σ_j gy_tj w_ij sums over the outputs j."},
-        {"w", Cause::not_summed,
-         "w is shared by all tokens: gw adds up over the rows of x. An = where += belongs keeps the last row only."},
-        {"w", Cause::zeroed,
+        {"x",
+         {Cause::transposed, Cause::misplaced},
+         "gx uses w where wᵀ belongs: gx_ti = Σ_j gy_tj w_ij sums over the outputs j."},
+        {"w",
+         {Cause::not_summed, Cause::zeroed},
          "w is shared by all tokens: gw adds up over the rows of x. An = where += belongs keeps the last row only."}};
     e.points = [](Generator& rng) {
         return std::vector<Sample>{
@@ -40,9 +40,8 @@ Exercise silu() {
     e.op = "silu";
     e.hints = {"Each y depends on one x only, so gx = gy y′(x). A product rule is enough.", "σ′(x) = σ(x) (1 − σ(x)).",
                "y′ = σ + x σ (1 − σ). Take σ from sigmoid() of the file, which does not overflow."};
-    e.faults = {{"x", Cause::slopes,
-                 "The slope of x σ(x) has two terms, by the product rule: σ(x), and x σ′(x) with σ′ = σ (1 − σ)."},
-                {"x", Cause::gain,
+    e.faults = {{"x",
+                 {Cause::slopes, Cause::gain},
                  "The slope of x σ(x) has two terms, by the product rule: σ(x), and x σ′(x) with σ′ = σ (1 − σ)."}};
     e.points = [](Generator& rng) {
         return std::vector<Sample>{{"both sides of 0", {{"x", rng.uniform(-4, 4, {3, 5})}}},
@@ -62,10 +61,12 @@ Exercise swiglu() {
         "Hold u still and vary g, then the other way round.", "gu = gy SiLU(g): for u the gate is a constant factor.",
         "gg = gy u (σ + g σ (1 − σ)), with σ = σ(g): the slope of SiLU, times the factor that stands beside it."};
     e.faults = {
-        {"g", Cause::gain, "The slope of SiLU alone is not enough: y = SiLU(g) u, so u stands beside it as a factor."},
-        {"g", Cause::slopes, "gg = gy u SiLU′(g). Is u in it, and has SiLU′ both its terms, σ and g σ (1 − σ)?"},
-        {"u", Cause::gain, "gu = gy SiLU(g): the whole SiLU, not σ alone."},
-        {"u", Cause::slopes, "gu = gy SiLU(g): the whole SiLU, g σ(g), and not its slope or σ alone."}};
+        {"g",
+         {Cause::gain},
+         "The slope of SiLU alone is not enough: y = SiLU(g) u, so u stands beside it as a factor."},
+        {"g", {Cause::slopes}, "gg = gy u SiLU′(g). Is u in it, and has SiLU′ both its terms, σ and g σ (1 − σ)?"},
+        {"u", {Cause::gain}, "gu = gy SiLU(g): the whole SiLU, not σ alone."},
+        {"u", {Cause::slopes}, "gu = gy SiLU(g): the whole SiLU, g σ(g), and not its slope or σ alone."}};
     e.points = [](Generator& rng) {
         return std::vector<Sample>{
             {"moderate", {{"g", rng.uniform(-4, 4, {3, 5})}, {"u", rng.standard_normal({3, 5})}}},
@@ -89,13 +90,14 @@ Exercise gpt_oss() {
         "a and b, "
         "not at g and u."};
     e.faults = {
-        {"g", Cause::should_be_zero, "Above 7 the gate is clamped: y no longer depends on g there, so gg must be 0."},
-        {"g", Cause::zeroed, "The gate is clamped from above only: below −7 its gradient passes."},
-        {"u", Cause::should_be_zero, "Outside −7 … 7 u is clamped: y no longer depends on it there, so gu must be 0."},
-        {"u", Cause::zeroed, "gu is 0 at too many places: u passes wherever |u| <= 7, whatever g is."},
-        {"g", Cause::slopes,
-         "dy/da = (b + 1) (σ + α a σ (1 − σ)): is the 1 of b + 1 there, and α = 1.702 as the inner derivative?"},
-        {"g", Cause::gain,
+        {"g", {Cause::should_be_zero}, "Above 7 the gate is clamped: y no longer depends on g there, so gg must be 0."},
+        {"g", {Cause::zeroed}, "The gate is clamped from above only: below −7 its gradient passes."},
+        {"u",
+         {Cause::should_be_zero},
+         "Outside −7 … 7 u is clamped: y no longer depends on it there, so gu must be 0."},
+        {"u", {Cause::zeroed}, "gu is 0 at too many places: u passes wherever |u| <= 7, whatever g is."},
+        {"g",
+         {Cause::slopes, Cause::gain},
          "dy/da = (b + 1) (σ + α a σ (1 − σ)): is the 1 of b + 1 there, and α = 1.702 as the inner derivative?"}};
     e.points = [](Generator& rng) {
         const Attributes attributes = {{"alpha", 1.702}, {"gate_limit", 7.0}, {"up_limit", 7.0}, {"shift_up", 1.0}};
@@ -124,18 +126,20 @@ Exercise dyt() {
                "gx_tj = gy_tj γ_j (1 − h_tj²) α. The other three have fewer numbers than y: which axes does each of "
                "them not have?",
                "gα = Σ_tj gy_tj γ_j (1 − h_tj²) x_tj, gγ_j = Σ_t gy_tj h_tj, gβ_j = Σ_t gy_tj."};
-    e.faults = {{"x", Cause::factor, "A constant factor is off: the inner derivative of tanh(αx) by x is α."},
-                {"x", Cause::gain, "Each feature has its own factor γ_j in gx: gx_tj = gy_tj γ_j (1 − h_tj²) α."},
-                {"x", Cause::slopes,
-                 "gx_tj = gy_tj γ_j (1 − h_tj²) α: is γ_j there, and is it h = tanh(αx) in the bracket, not x or y?"},
-                {"alpha", Cause::not_summed, "One α feeds every number of y: gα is a sum over rows and features."},
-                {"alpha", Cause::zeroed, "One α feeds every number of y: gα is a sum over rows and features."},
-                {"alpha", Cause::slopes,
-                 "gα = Σ_tj gy_tj γ_j (1 − h_tj²) x_tj: by α the inner derivative is x, and γ_j stands beside it."},
-                {"gamma", Cause::not_summed, "γ_j feeds a whole column of y: gγ_j adds up over the rows."},
-                {"gamma", Cause::zeroed, "γ_j feeds a whole column of y: gγ_j adds up over the rows."},
-                {"beta", Cause::not_summed, "β_j feeds a whole column of y: gβ_j adds up over the rows."},
-                {"beta", Cause::zeroed, "β_j feeds a whole column of y: gβ_j adds up over the rows."}};
+    e.faults = {
+        {"x", {Cause::factor}, "A constant factor is off: the inner derivative of tanh(αx) by x is α."},
+        {"x", {Cause::gain}, "Each feature has its own factor γ_j in gx: gx_tj = gy_tj γ_j (1 − h_tj²) α."},
+        {"x",
+         {Cause::slopes},
+         "gx_tj = gy_tj γ_j (1 − h_tj²) α: is γ_j there, and is it h = tanh(αx) in the bracket, not x or y?"},
+        {"alpha",
+         {Cause::not_summed, Cause::zeroed},
+         "One α feeds every number of y: gα is a sum over rows and features."},
+        {"alpha",
+         {Cause::slopes},
+         "gα = Σ_tj gy_tj γ_j (1 − h_tj²) x_tj: by α the inner derivative is x, and γ_j stands beside it."},
+        {"gamma", {Cause::not_summed, Cause::zeroed}, "γ_j feeds a whole column of y: gγ_j adds up over the rows."},
+        {"beta", {Cause::not_summed, Cause::zeroed}, "β_j feeds a whole column of y: gβ_j adds up over the rows."}};
     e.points = [](Generator& rng) {
         const auto point = [&](const char* name, std::size_t rows, std::size_t d, double alpha) {
             Array<double> slope = rng.standard_normal({});

@@ -27,16 +27,20 @@ Exercise softmax() {
         "full.",
         "dy_j = y_j (dx_j − Σ_k y_k dx_k). Check it: the dy_j of a row sum to 0.",
         "gx_j = y_j (gy_j − Σ_k gy_k y_k): first the sum of the row, then the numbers."};
-    e.faults = {{"x", Cause::rank_one,
+    e.faults = {{"x",
+                 {Cause::rank_one},
                  "The second term is missing: every weight of a row depends on every score, through the sum below the "
                  "fraction. "
                  "gx_j = y_j (gy_j − Σ_k gy_k y_k)."},
-                {"x", Cause::zeroed,
+                {"x",
+                 {Cause::zeroed},
                  "Every weight of a row depends on every score, through the sum below the fraction: "
                  "gx_j = y_j (gy_j − Σ_k gy_k y_k). y (1 − y) is only the diagonal."},
-                {"x", Cause::mean_of_cotangent,
+                {"x",
+                 {Cause::mean_of_cotangent},
                  "What is subtracted from gy_j is its weighted mean Σ_k gy_k y_k, not the plain sum or mean of gy."},
-                {"x", Cause::should_be_zero,
+                {"x",
+                 {Cause::should_be_zero},
                  "Rows have nothing to do with each other: the sum Σ_k gy_k y_k starts anew for each row."}};
     e.points = [](Generator& rng) {
         return std::vector<Sample>{{"three rows", {{"x", rng.standard_normal({3, 5})}}},
@@ -59,24 +63,29 @@ Exercise rms_norm() {
                "gy_tj. The ε is "
                "inside r and nowhere else."};
     e.faults = {
-        {"x", Cause::statistic,
+        {"x",
+         {Cause::statistic},
          "gy meets γ first: gx is made of h_j = γ_j gy_j throughout. If that holds, r is not the forward's: it takes "
          "the mean of the squares, with its 1/d, and for rows near ε the ε counts."},
-        {"x", Cause::along_x,
+        {"x",
+         {Cause::along_x},
          "r depends on x too: every number of a row moves the mean square. Subtract n_j mean_k(n_k h_k) "
          "from h_j, with h = γ gy: is γ inside that mean, and its 1/d?"},
-        {"x", Cause::rank_one,
+        {"x",
+         {Cause::rank_one},
          "The sum that a row shares has wrong terms: it is mean_k(n_k h_k) with h_k = γ_k gy_k. Is γ inside it?"},
-        {"x", Cause::gain, "γ_j is missing, or there twice: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
-        {"x", Cause::some_elements,
+        {"x", {Cause::gain}, "γ_j is missing, or there twice: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
+        {"x",
+         {Cause::some_elements},
          "What y_j has from x_j itself is wrong: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
-        {"x", Cause::epsilon,
+        {"x",
+         {Cause::epsilon},
          "Right for large rows, wrong where the mean square is near ε: r holds ε, so take n = r x, with the same r as "
          "the forward, not x/‖x‖."},
-        {"gamma", Cause::gain, "gγ_j = Σ_t n_tj gy_tj with n = r x: the normalised row, without γ and not x itself."},
-        {"gamma", Cause::slopes, "gγ_j = Σ_t n_tj gy_tj with n = r x: the normalised row, without γ and not x itself."},
-        {"gamma", Cause::not_summed, "γ is shared by all tokens: gγ adds up over the rows."},
-        {"gamma", Cause::zeroed, "γ is shared by all tokens: gγ adds up over the rows."}};
+        {"gamma",
+         {Cause::gain, Cause::slopes},
+         "gγ_j = Σ_t n_tj gy_tj with n = r x: the normalised row, without γ and not x itself."},
+        {"gamma", {Cause::not_summed, Cause::zeroed}, "γ is shared by all tokens: gγ adds up over the rows."}};
     e.points = [](Generator& rng) {
         return std::vector<Sample>{
             {"rows of different sizes",
@@ -106,25 +115,28 @@ Exercise layer_norm() {
                "n_tj gy_tj; "
                "gβ_j = Σ_t gy_tj."};
     e.faults = {
-        {"x", Cause::statistic,
+        {"x",
+         {Cause::statistic},
          "gy meets γ first: gx is made of h_j = γ_j gy_j throughout. If that holds, s is not the forward's: the "
          "variance is a mean, with its 1/d, and for rows near ε the ε counts."},
-        {"x", Cause::mean_of_cotangent,
+        {"x",
+         {Cause::mean_of_cotangent},
          "The mean depends on x too: −mean(h) is missing, h = γ gy. Moving a whole row by a constant does not "
          "change y, so the gx of a row must sum to 0."},
-        {"x", Cause::along_centred_x,
+        {"x",
+         {Cause::along_centred_x},
          "The variance depends on x too: −n_j mean(n h) is missing or has a wrong weight, h = γ gy."},
-        {"x", Cause::rank_one, "mean(h) and mean(n h) take h = γ gy, with γ inside the mean."},
-        {"x", Cause::along_x, "The variance depends on x too: −n_j mean(n h) is missing, with n = s (x − μ), not x."},
-        {"x", Cause::gain, "γ_j is missing, or there twice: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
-        {"x", Cause::some_elements,
+        {"x", {Cause::rank_one}, "mean(h) and mean(n h) take h = γ gy, with γ inside the mean."},
+        {"x", {Cause::along_x}, "The variance depends on x too: −n_j mean(n h) is missing, with n = s (x − μ), not x."},
+        {"x", {Cause::gain}, "γ_j is missing, or there twice: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
+        {"x",
+         {Cause::some_elements},
          "What y_j has from x_j itself is wrong: gy meets γ first, h_j = γ_j gy_j, and gx is made of h."},
-        {"gamma", Cause::slopes, "gγ_j = Σ_t n_tj gy_tj with n = s (x − μ): centred, scaled, and without γ."},
-        {"gamma", Cause::gain, "gγ_j = Σ_t n_tj gy_tj with n = s (x − μ): centred, scaled, and without γ."},
-        {"gamma", Cause::not_summed, "γ is shared by all tokens: gγ adds up over the rows."},
-        {"gamma", Cause::zeroed, "γ is shared by all tokens: gγ adds up over the rows."},
-        {"beta", Cause::not_summed, "β is shared by all tokens: gβ adds up over the rows."},
-        {"beta", Cause::zeroed, "β is shared by all tokens: gβ adds up over the rows."}};
+        {"gamma",
+         {Cause::slopes, Cause::gain},
+         "gγ_j = Σ_t n_tj gy_tj with n = s (x − μ): centred, scaled, and without γ."},
+        {"gamma", {Cause::not_summed, Cause::zeroed}, "γ is shared by all tokens: gγ adds up over the rows."},
+        {"beta", {Cause::not_summed, Cause::zeroed}, "β is shared by all tokens: gβ adds up over the rows."}};
     e.points = [](Generator& rng) {
         const auto point = [&](const char* name, Array<double> x) {
             const std::size_t d = x.shape(1);
@@ -154,18 +166,22 @@ Exercise l2_normalize() {
         "Above, with u = x/‖x‖:  du = (dx − u Σ u dx)/‖x‖, which is symmetric: gx_j = (gy_j − u_j Σ_k u_k gy_k)/‖x‖. "
         "Below: gx = gy/ε."};
     e.faults = {
-        {"x", Cause::statistic,
+        {"x",
+         {Cause::statistic},
          "The length depends on x too: −u_j Σ_k u_k gy_k with u = x/‖x‖, and all of it over ‖x‖; below ε without the "
          "term along u."},
 
-        {"x", Cause::along_x,
+        {"x",
+         {Cause::along_x},
          "The length depends on x too: −u_j Σ_k u_k gy_k is missing, u = x/‖x‖. A unit vector cannot move along "
          "itself."},
-        {"x", Cause::branch,
+        {"x",
+         {Cause::branch},
          "Right for some rows and wrong for others: a row shorter than ε is divided by the constant ε, so gx = gy/ε "
          "there, "
          "without the term along u."},
-        {"x", Cause::epsilon,
+        {"x",
+         {Cause::epsilon},
          "Wrong for the short row: a row shorter than ε is divided by the constant ε, so gx = gy/ε there, without the "
          "term along u."}};
     e.points = [](Generator& rng) {
@@ -188,12 +204,14 @@ Exercise rope() {
                "It is the rotation by −φ: cos stays, sin changes its sign.",
                "gx_ti = gy_ti cos + gy_t,i+d/2 sin,  gx_t,i+d/2 = −gy_ti sin + gy_t,i+d/2 cos."};
     e.faults = {
-        {"x", Cause::transposed,
+        {"x",
+         {Cause::transposed},
          "This turns gy forward. The backward is the transpose of a rotation, and that turns by −φ: swap the sign of "
          "sin."},
-        {"x", Cause::misplaced,
+        {"x",
+         {Cause::misplaced},
          "Gradients land on the wrong features: feature i is paired with i + d/2, not with its neighbour i + 1."},
-        {"x", Cause::zeroed, "Each y feels both features of its pair: two terms for each gx."}};
+        {"x", {Cause::zeroed}, "Each y feels both features of its pair: two terms for each gx."}};
     e.points = [](Generator& rng) {
         return std::vector<Sample>{
             {"four tokens", {{"x", rng.standard_normal({4, 6})}}, {}, {{"style", std::string("half")}}},
@@ -217,13 +235,16 @@ Exercise attention() {
         "gv_j = Σ_i p_ij gy_i, and gp_ij = Σ_l gy_il v_jl. Then the softmax: gs_ij = p_ij (gp_ij − Σ_k gp_ik p_ik).",
         "gq_i = Σ_j gs_ij k_j/√d and gk_j = Σ_i gs_ij q_i/√d. Hidden keys have p_ij = 0, so they drop out by "
         "themselves."};
-    e.faults = {{"q", Cause::factor, "The scores were divided by √d: that factor is in gq as well."},
-                {"k", Cause::factor, "The scores were divided by √d: that factor is in gk as well."},
-                {"q", Cause::rank_one, "The softmax's second term is missing: gs_ij = p_ij (gp_ij − Σ_k gp_ik p_ik)."},
-                {"v", Cause::transposed, "gv_j = Σ_i p_ij gy_i sums over the queries i, so p is transposed in it."},
-                {"v", Cause::misplaced, "gv_j = Σ_i p_ij gy_i sums over the queries i, so p is transposed in it."},
-                {"v", Cause::should_be_zero,
-                 "gv_j = Σ_i p_ij gy_i sums over the queries i that see key j, so p is transposed in it."}};
+    e.faults = {
+        {"q", {Cause::factor}, "The scores were divided by √d: that factor is in gq as well."},
+        {"k", {Cause::factor}, "The scores were divided by √d: that factor is in gk as well."},
+        {"q", {Cause::rank_one}, "The softmax's second term is missing: gs_ij = p_ij (gp_ij − Σ_k gp_ik p_ik)."},
+        {"v",
+         {Cause::transposed, Cause::misplaced},
+         "gv_j = Σ_i p_ij gy_i sums over the queries i, so p is transposed in it."},
+        {"v",
+         {Cause::should_be_zero},
+         "gv_j = Σ_i p_ij gy_i sums over the queries i that see key j, so p is transposed in it."}};
     e.points = [](Generator& rng) {
         const auto point = [&](const char* name, std::size_t tokens, std::size_t d, std::size_t m) {
             return Sample{name,
@@ -255,17 +276,22 @@ Exercise sinkhorn() {
         "it is "
         "exp(normalize_rows(m)), with sums along rows. Columns first, since they came last."};
     e.faults = {
-        {"m", Cause::rank_one,
+        {"m",
+         {Cause::rank_one},
          "A half-step is missing or has a wrong weight: each one subtracts P_ij times the sum of G over its line."},
-        {"m", Cause::gain,
+        {"m",
+         {Cause::gain},
          "Each number has a factor of its own: the first step back is that of exp, G = gy y, element by element."},
-        {"m", Cause::zeroed,
+        {"m",
+         {Cause::zeroed},
          "A half-step is missing or wrong: every number of y feels its whole row and its whole column, through the "
          "sums of both steps."},
-        {"m", Cause::unknown,
+        {"m",
+         {Cause::unknown},
          "Each half-step subtracts P_ij times the sum of G over its line, with P just after that step, and the columns "
          "go first. Is one of them missing, or has it the other's P?"},
-        {"m", Cause::mean_of_cotangent,
+        {"m",
+         {Cause::mean_of_cotangent},
          "Each half-step subtracts P_ij times the sum of G over its line, not the mean of the line."}};
     e.points = [](Generator& rng) {
         const Attributes attributes = {{"iterations", 1.0}, {"order", std::string("rows_first")}};

@@ -18,15 +18,9 @@ std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& 
                                                  const std::vector<std::string>& names) {
     std::vector<const Experiment*> chosen;
     for (const std::string& name : names) {
-        const auto found =
-            std::find_if(catalogue.begin(), catalogue.end(), [&](const Experiment& e) { return e.name == name; });
-        if (found == catalogue.end()) {
-            std::vector<std::string> known;
-            for (const Experiment& experiment : catalogue) known.push_back(experiment.name);
-            throw Error(fmt::format("run: there is no experiment '{}'{}; 'chalkgrad list experiments' shows them all",
-                                    name, did_you_mean(name, known)));
-        }
-        if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) chosen.push_back(&*found);
+        const Experiment& found =
+            find_named(catalogue, name, "run: there is no experiment", "chalkgrad list experiments");
+        if (std::find(chosen.begin(), chosen.end(), &found) == chosen.end()) chosen.push_back(&found);
     }
     return chosen;
 }

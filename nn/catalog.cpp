@@ -199,13 +199,7 @@ const std::vector<BlockEntry>& blocks() {
 }
 
 const BlockEntry& find_block(std::string_view name) {
-    std::vector<std::string> names;
-    for (const BlockEntry& entry : blocks()) {
-        if (entry.name == name) return entry;
-        names.push_back(entry.name);
-    }
-    throw Error(fmt::format("block: there is no '{}'{}; 'chalkgrad list blocks' shows them all", name,
-                            did_you_mean(name, names)));
+    return find_named(blocks(), name, "block: there is no", "chalkgrad list blocks");
 }
 
 }  // namespace chalkgrad::nn

@@ -91,11 +91,7 @@ const std::vector<CatalogEntry>& catalog() {
 }
 
 const CatalogEntry& find_op(std::string_view name) {
-    for (const CatalogEntry& op : catalog())
-        if (name == op.name) return op;
-    std::vector<std::string> names;
-    for (const CatalogEntry& op : catalog()) names.emplace_back(op.name);
-    throw Error(fmt::format("there is no op '{}'{}; 'chalkgrad list ops' shows them all", name, did_you_mean(name, names)));
+    return find_named(catalog(), name, "there is no op", "chalkgrad list ops");
 }
 
 Var<double> run_sample(const CatalogEntry& op, const Sample& sample, const Tape& tape, std::vector<Var<double>>* inputs) {
