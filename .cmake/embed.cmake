@@ -5,7 +5,7 @@ foreach(file IN LISTS FILES)
     string(APPEND texts "    {\"${file}\",\nR\"chalkgrad(${text})chalkgrad\"},\n")
 endforeach()
 file(WRITE ${OUT} "// Texts of the source tree, by their path in it (generated).
-#include <chalkgrad/experiments/embedded.hpp>
+#include <chalkgrad/experiments/report/embedded.hpp>
 
 namespace chalkgrad {
 

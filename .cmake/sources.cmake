@@ -1,4 +1,4 @@
-# Which files make which part: a new file in a folder is picked up without naming it anywhere.
+# Which files make which part: a new file in a room, a folder of a folder, is picked up without naming it anywhere.
 
 # The folders as <chalkgrad/...> in the build tree. Folders are linked, not files: an installed link would point here.
 function(chalkgrad_include_tree out)
@@ -12,14 +12,14 @@ endfunction()
 
 function(chalkgrad_sources out)
     list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
-    list(TRANSFORM ARGN APPEND /*.cpp)
+    list(TRANSFORM ARGN APPEND /*/*.cpp)
     file(GLOB found CONFIGURE_DEPENDS ${ARGN})
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 function(chalkgrad_headers out)
     list(TRANSFORM ARGN PREPEND ${PROJECT_BINARY_DIR}/include/chalkgrad/)
-    list(TRANSFORM ARGN APPEND /*.hpp)
+    list(TRANSFORM ARGN APPEND /*/*.hpp)
     file(GLOB found CONFIGURE_DEPENDS ${ARGN})
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
@@ -51,12 +51,12 @@ endfunction()
 # Writes <chalkgrad/NAME>, which includes those of the headers that match, without those that only kernels can include;
 # appends it to the list named by `list`.
 function(chalkgrad_convenience_header list name purpose match)
-    set(text "// ${purpose} (generated).\n#pragma once\n\n#include <chalkgrad/autograd/array.hpp>\n")
+    set(text "// ${purpose} (generated).\n#pragma once\n\n#include <chalkgrad/autograd/base/array.hpp>\n")
     foreach(header IN LISTS ${list})
         cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
-        if(header MATCHES "${match}" AND NOT header STREQUAL chalkgrad/autograd/array.hpp)
+        if(header MATCHES "${match}" AND NOT header STREQUAL chalkgrad/autograd/base/array.hpp)
             file(STRINGS ${PROJECT_BINARY_DIR}/include/${header} for_kernels
-                 REGEX "^(#include <chalkgrad/autograd/kernel|namespace chalkgrad::CHALKGRAD_ISA|#define CHALKGRAD_ISA)"
+                 REGEX "^(#include <chalkgrad/autograd/kernel/kernel.hpp|namespace chalkgrad::CHALKGRAD_ISA|#define CHALKGRAD_ISA)"
                  LIMIT_COUNT 1)
             if(NOT for_kernels)
                 string(APPEND text "#include <${header}>\n")

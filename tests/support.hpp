@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include <chalkgrad/autograd/error.hpp>
+#include <chalkgrad/autograd/base/error.hpp>
 
 namespace chalkgrad::testing {
 
@@ -34,15 +34,12 @@ inline std::size_t count(const std::string& text, const std::string& part) {
 }
 
 /// The message of the Error that `call` throws.
-template <class F>
-std::string refusal(F call) {
+template <class F> std::string refusal(F call) {
     try {
         call();
-    } catch (const Error& error) {
-        return error.what();
-    }
+    } catch (const Error& error) { return error.what(); }
     BOOST_ERROR("no Error was thrown");
     return "";
 }
 
-}  // namespace chalkgrad::testing
+} // namespace chalkgrad::testing

@@ -7,11 +7,10 @@ using namespace chalkgrad::nn;
 
 int main() {
     // A block is built from plain options. It has shapes at once, and numbers when asked for.
-    const Block block(
-        {.d = 8,
-         .placement = Placement::peri,
-         .attention = {.heads = 4, .kv_heads = 2, .rope = RopeOptions(), .qk_norm = {.axis = QkAxis::per_head}},
-         .ffn = FfnOptions{.width = matched_ffn_width(8)}});
+    const Block block({.d = 8,
+        .placement = Placement::peri,
+        .attention = {.heads = 4, .kv_heads = 2, .rope = RopeOptions(), .qk_norm = {.axis = QkAxis::per_head}},
+        .ffn = FfnOptions{.width = matched_ffn_width(8)}});
     for (const auto& [name, parameter] : parameters_of(block)) std::cout << name << ' ' << parameter.shape() << '\n';
     Generator rng(0);
     initialize(block, rng);
@@ -24,7 +23,7 @@ int main() {
     y.backward(rng.standard_normal({3, 8}));
     std::cout << "d/dwq has shape " << Shape(on(block.attention.wq.weight).shape()) << '\n';
     const Array<double> j = jacobian(y, x);
-    std::cout << "d y[0, 0] / d x[1, 0] = " << j(0, 8) << '\n';  // causal: exactly 0
+    std::cout << "d y[0, 0] / d x[1, 0] = " << j(0, 8) << '\n'; // causal: exactly 0
     std::cout << "gradcheck: " << name(gradcheck({y}, {x, on(block.attention.wq.weight)}).verdict) << "\n\n";
 
     // A step of gradient descent: new numbers for the parameters, a new tape and a new Binding for the next one.

@@ -19,9 +19,9 @@ void run(Report& report, const ExperimentOptions& options) {
         return curve;
     };
     report.plot({"rms", "RMS of the state, by the place of the norm", {"residual step"}, {"RMS(h)", true},
-                 {follow("none", 412442, [](auto h, auto w) { return h + matmul(w, h); }),
-                  follow("pre", 6.423, [](auto h, auto w) { return h + matmul(w, rms_norm_floor(h)); }),
-                  follow("post", 1, [](auto h, auto w) { return rms_norm_floor(h + matmul(w, h)); })}});
+        {follow("none", 412442, [](auto h, auto w) { return h + matmul(w, h); }),
+            follow("pre", 6.423, [](auto h, auto w) { return h + matmul(w, rms_norm_floor(h)); }),
+            follow("post", 1, [](auto h, auto w) { return rms_norm_floor(h + matmul(w, h)); })}});
 }
 int main() {
     const auto found = run_experiment({"forward_scale", "6", "How does scale grow with depth?", run}, "report");

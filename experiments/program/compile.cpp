@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chalkgrad/autograd/error.hpp>
-#include <chalkgrad/experiments/process.hpp>
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/experiments/report/process.hpp>
 
 namespace chalkgrad {
 namespace fs = std::filesystem;
@@ -37,7 +37,7 @@ Place find_chalkgrad() {
     throw Error(
         fmt::format("no headers and library of chalkgrad lie beside {} nor under {}; install chalkgrad, or run the "
                     "program of a build tree",
-                    program.string(), prefix.string()));
+            program.string(), prefix.string()));
 }
 
 std::vector<std::string> words(const char* text, char separator) {
@@ -48,19 +48,19 @@ std::vector<std::string> words(const char* text, char separator) {
     return list;
 }
 
-}  // namespace
+} // namespace
 
 int run_and_wait(const std::vector<std::string>& command) {
     const auto [failure, status] = run_program(command, {.out = STDERR_FILENO});
     if (failure != 0) throw Error(fmt::format("{} cannot be started: {}", command[0], std::strerror(failure)));
     if (WIFSIGNALED(status))
-        throw Error(fmt::format("{} ended by a signal: {}", fs::path(command[0]).filename().string(),
-                                strsignal(WTERMSIG(status))));
+        throw Error(fmt::format(
+            "{} ended by a signal: {}", fs::path(command[0]).filename().string(), strsignal(WTERMSIG(status))));
     return WEXITSTATUS(status);
 }
 
-void compile_program(const std::vector<fs::path>& sources, const fs::path& program,
-                     const std::vector<std::string>& flags) {
+void compile_program(
+    const std::vector<fs::path>& sources, const fs::path& program, const std::vector<std::string>& flags) {
     const Place place = find_chalkgrad();
     const char* const chosen = std::getenv("CXX");
     std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
@@ -78,4 +78,4 @@ void compile_program(const std::vector<fs::path>& sources, const fs::path& progr
         throw Error(fmt::format("{} does not compile; what the compiler says stands above", sources.front().string()));
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -16,6 +16,6 @@ int run_and_wait(const std::vector<std::string>& command);
 /// Throws Error naming the first file when it does not compile, and when headers or library are not where they should
 /// be.
 void compile_program(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& program,
-                     const std::vector<std::string>& flags = {});
+    const std::vector<std::string>& flags = {});
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

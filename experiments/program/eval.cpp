@@ -8,19 +8,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/file.hpp>
-#include <chalkgrad/autograd/half.hpp>
-#include <chalkgrad/autograd/suggest.hpp>
-#include <chalkgrad/experiments/compare.hpp>
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/operands.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/base/half.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
-#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/experiments/reference/operands.hpp>
+#include <chalkgrad/experiments/report/compare.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
 namespace {
 
-constexpr const char* output_name = "y";  // every op has one output
+constexpr const char* output_name = "y"; // every op has one output
 
 /// NAME=VALUE at its first '='.
 std::pair<std::string, std::string> split(const std::string& text, const char* option, const char* form) {
@@ -31,7 +31,7 @@ std::pair<std::string, std::string> split(const std::string& text, const char* o
 }
 
 struct Operand {
-    std::string name, what;  ///< `what` begins messages about it
+    std::string name, what; ///< `what` begins messages about it
     NpyArray file;
 };
 
@@ -75,8 +75,8 @@ void require_finite_numbers(const Operand& operand, const Array<double>& x) {
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double value = x.data()[i];
         if (std::isfinite(value) || (operand.name == "mask" && value == -HUGE_VAL)) continue;
-        throw Error(fmt::format("{}: number {} of {} is {}; --strict takes finite numbers only", operand.what, i,
-                                x.size(), value));
+        throw Error(fmt::format(
+            "{}: number {} of {} is {}; --strict takes finite numbers only", operand.what, i, x.size(), value));
     }
 }
 
@@ -113,13 +113,12 @@ std::string cotangent_path(const std::string& text, const char* op) {
     if (text.starts_with(prefix)) return text.substr(prefix.size());
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || std::filesystem::exists(text)) return text;
-    throw Error(fmt::format("eval: --cotangent names '{}', but the output of {} is '{}'", text.substr(0, equals), op,
-                            output_name));
+    throw Error(fmt::format(
+        "eval: --cotangent names '{}', but the output of {} is '{}'", text.substr(0, equals), op, output_name));
 }
 
 /// The output, then the gradients if there is a cotangent.
-template <class T>
-std::vector<Result> results_of(const CatalogEntry& op, const EvalOptions& options) {
+template <class T> std::vector<Result> results_of(const CatalogEntry& op, const EvalOptions& options) {
     const std::vector<Operand> inputs = read_operands(options.inputs, "--in");
     const std::vector<Operand> constants = read_operands(options.constants, "--const");
     std::vector<std::string> names;
@@ -157,13 +156,13 @@ std::vector<Result> results_of(const CatalogEntry& op, const EvalOptions& option
 /// One --compare; what it says is added to `said`.
 bool agrees(const std::string& text, const std::vector<Result>& results, Dtype dtype, std::string& said) {
     const auto [name, path] = split(text, "--compare", "NAME=FILE.npy or NAME.grad=FILE.npy");
-    const auto found = std::find_if(results.begin(), results.end(),
-                                    [&, &name = name](const Result& result) { return result.name == name; });
+    const auto found = std::find_if(
+        results.begin(), results.end(), [&, &name = name](const Result& result) { return result.name == name; });
     if (found == results.end()) {
         std::string known;
         for (const Result& result : results) known += (known.empty() ? "" : ", ") + result.name;
         throw Error(fmt::format("eval: --compare: there is no '{}', only {}{}", name, known,
-                                results.size() > 1 ? "" : "; gradients need a --cotangent"));
+            results.size() > 1 ? "" : "; gradients need a --cotangent"));
     }
     const NpyArray file = read_npy(path);
     const Array<double> want = to_doubles(file, dtype == Dtype::bf16, fmt::format("eval: --compare {}={}", name, path));
@@ -175,8 +174,7 @@ bool agrees(const std::string& text, const std::vector<Result>& results, Dtype d
     return comparison.holds;
 }
 
-template <class T>
-int evaluate(const CatalogEntry& op, const EvalOptions& options) {
+template <class T> int evaluate(const CatalogEntry& op, const EvalOptions& options) {
     const std::vector<Result> results = results_of<T>(op, options);
     bool holds = true;
     std::string said;
@@ -194,7 +192,7 @@ int evaluate(const CatalogEntry& op, const EvalOptions& options) {
     return holds ? 0 : 1;
 }
 
-}  // namespace
+} // namespace
 
 int run_eval(const EvalOptions& options) {
     const CatalogEntry& op = find_op(options.op);
@@ -205,7 +203,7 @@ int run_eval(const EvalOptions& options) {
     if (options.dtype == "half") return evaluate<half>(op, options);
     if (options.dtype == "bfloat16") return evaluate<bfloat16>(op, options);
     throw Error(fmt::format("eval: there is no dtype '{}'; choose double, float, half or bfloat16{}", options.dtype,
-                            did_you_mean(options.dtype, {"double", "float", "half", "bfloat16"})));
+        did_you_mean(options.dtype, {"double", "float", "half", "bfloat16"})));
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -10,14 +10,14 @@
 #include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/file.hpp>
-#include <chalkgrad/autograd/suggest.hpp>
-#include <chalkgrad/experiments/exercise_grade.hpp>
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/picture.hpp>
-#include <chalkgrad/experiments/process.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/experiments/exercises/grade.hpp>
 #include <chalkgrad/experiments/program/compile.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/experiments/report/process.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 // The limits stand before the initialisers of the student's file: 20 seconds, 8 GB, and 16 MB for a file or for what is
 // printed.
 constexpr int seconds = 20;
-constexpr const char* around = R"(#include <csignal>
+constexpr const char* around_exercise = R"(#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -59,8 +59,8 @@ int main(int, char** argument) {
 }
 )";
 
-std::string around_with_limits() {
-    std::string text = around;
+std::string around_exercise_with_limits() {
+    std::string text = around_exercise;
     const std::string word = "SECONDS";
     return text.replace(text.find(word), word.size(), std::to_string(seconds));
 }
@@ -72,8 +72,8 @@ void show_printed(const std::string& printed) {
     std::size_t at = 0;
     for (int line = 0; line < 10 && at < printed.size(); ++line) {
         const std::size_t end = std::min(printed.find('\n', at), printed.size());
-        fmt::print(stderr, "  {}\n",
-                   one_line(std::string_view(printed).substr(at, std::min<std::size_t>(end - at, 200))));
+        fmt::print(
+            stderr, "  {}\n", one_line(std::string_view(printed).substr(at, std::min<std::size_t>(end - at, 200))));
         at = end + 1;
     }
     if (at < printed.size()) fmt::print(stderr, "  … and {} bytes more\n", printed.size() - at);
@@ -96,7 +96,7 @@ void run_limited(const std::vector<std::string>& command, const std::string& fil
             fmt::format("exercise: {} prints or writes more than 16 MB; take the output out of the loop", file));
     if (WIFSIGNALED(status))
         throw Error(fmt::format("exercise: {} crashed ({}); look for an index beyond the end of an array", file,
-                                strsignal(WTERMSIG(status))));
+            strsignal(WTERMSIG(status))));
 }
 
 /// The source without comments and texts in quotes.
@@ -131,10 +131,10 @@ nlohmann::json answer_of(const Exercise& exercise, const std::string& file) {
     const TemporaryFolder folder("exercise");
     const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
                request = folder.path() / "request.json", result = folder.path() / "answer.json";
-    write_file(main, around_with_limits());
+    write_file(main, around_exercise_with_limits());
     write_file(request, exercise_request(exercise));
-    compile_program({file, main}, program,
-                    {"-DXTENSOR_ENABLE_ASSERT"});  // an index beyond an array is then an exception
+    compile_program(
+        {file, main}, program, {"-DXTENSOR_ENABLE_ASSERT"}); // an index beyond an array is then an exception
     run_limited({program.string(), exercise.name, request.string(), result.string()}, file);
     if (!std::filesystem::exists(result))
         throw Error(
@@ -149,7 +149,7 @@ nlohmann::json answer_of(const Exercise& exercise, const std::string& file) {
     const std::string other = registered[0]["exercise"];
     if (other != exercise.name)
         throw Error(fmt::format("exercise: {} solves '{}', not '{}'; check it with 'chalkgrad exercise check {} {}'",
-                                file, other, exercise.name, other, file));
+            file, other, exercise.name, other, file));
     throw Error(fmt::format(
         "exercise: the functions of {} take {} inputs, and {} has {}: {}; keep the signatures of the starter", file,
         registered[0]["inputs"].get<std::size_t>(), exercise.name, exercise.inputs.size(),
@@ -163,10 +163,8 @@ int check(const ExerciseCommand& command) {
     if (uses_word(code_of(read_file(command.file)), "Tape"))
         result.notes.emplace_back(
             "Your file uses a Tape: that lets chalkgrad differentiate. The exercise is to write the gradient by hand.");
-    if (command.json)
-        fmt::print("{}", json_text(to_json(result)));
-    else
-        fmt::print("{}", to_text(result));
+    if (command.json) fmt::print("{}", json_text(to_json(result)));
+    else fmt::print("{}", to_text(result));
     return result.right ? 0 : 1;
 }
 
@@ -200,10 +198,8 @@ int show(const ExerciseCommand& command) {
         return 0;
     }
     if (command.starter) {
-        if (command.output.empty())
-            fmt::print("{}", e.starter());
-        else
-            write_starter(e, command.output);
+        if (command.output.empty()) fmt::print("{}", e.starter());
+        else write_starter(e, command.output);
         return 0;
     }
     std::string points;
@@ -218,24 +214,24 @@ int show(const ExerciseCommand& command) {
     return 0;
 }
 
-}  // namespace
+} // namespace
 
 int run_exercise(const ExerciseCommand& command) {
     const bool listing = command.action == "list", showing = command.action == "show",
                checking = command.action == "check";
     if (!listing && !showing && !checking)
         throw Error(fmt::format("exercise: '{}' is none of list, show and check{}", command.action,
-                                did_you_mean(command.action, {"list", "show", "check"})));
+            did_you_mean(command.action, {"list", "show", "check"})));
     if (listing != command.name.empty())
         throw Error(listing ? "exercise: list takes no name; 'chalkgrad exercise show NAME' shows one exercise"
                             : fmt::format("exercise: name an exercise to {}; 'chalkgrad exercise list' shows them all",
-                                          command.action));
+                                  command.action));
     if (checking != !command.file.empty())
         throw Error(
             checking
                 ? fmt::format("exercise: name the file to check: chalkgrad exercise check {} FILE.cpp", command.name)
                 : fmt::format("exercise: {} takes no file; 'chalkgrad exercise check NAME FILE.cpp' checks one",
-                              command.action));
+                      command.action));
     if (!showing && (command.hint || command.starter || !command.output.empty()))
         throw Error("exercise: --hint, --starter and -o go with show");
     if (showing && (command.json || (command.hint && command.starter) || (!command.output.empty() && !command.starter)))
@@ -244,4 +240,4 @@ int run_exercise(const ExerciseCommand& command) {
     return listing ? list(command) : showing ? show(command) : check(command);
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

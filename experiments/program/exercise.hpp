@@ -8,12 +8,12 @@
 namespace chalkgrad {
 
 struct ExerciseCommand {
-    std::string action;  ///< "list", "show" or "check"
+    std::string action; ///< "list", "show" or "check"
     std::string name;
     std::string file;
     std::optional<std::size_t> hint;
     bool starter = false;
-    std::string output;  ///< where --starter goes; standard output without it
+    std::string output; ///< where --starter goes; standard output without it
     bool json = false;
 };
 
@@ -21,4 +21,4 @@ struct ExerciseCommand {
 /// action, for an unknown name, and where the file cannot be checked: it does not compile, crashes, or does not end.
 int run_exercise(const ExerciseCommand& command);
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/gradcheck.hpp>
-#include <chalkgrad/autograd/suggest.hpp>
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/parallel.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/autograd/check/gradcheck.hpp>
 #include <chalkgrad/experiments/program/gradcheck_file.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
-#include <chalkgrad/nn/catalog.hpp>
-#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/parallel.hpp>
+#include <chalkgrad/nn/layers/catalog.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -76,7 +76,7 @@ std::vector<Identity> identities_of(const nn::Recorded& recorded, nn::BlockEntry
     const Var<double>& x = recorded.inputs[0];
     if (x.shape() != recorded.output.shape() || x.rank() < 2) return {};
     const std::size_t d = x.shape().last(), tokens = x.shape()[x.rank() - 2];
-    if (kind == nn::BlockEntry::Kind::ffn) return {no_exchange_between_rows(x.name(), d, d)};
+    if (kind == nn::BlockEntry::Kind::ffn) return {block_diagonal_rows(x.name(), d, d)};
     if (attends_to_later(recorded, x)) return {};
     Identity masked{"0 from later tokens", x.name()};
     masked.zero = [=](std::size_t row, std::size_t column) { return column / d % tokens > row / d % tokens; };
@@ -86,13 +86,13 @@ std::vector<Identity> identities_of(const nn::Recorded& recorded, nn::BlockEntry
 void add_block(std::vector<Task>& tasks, const nn::BlockEntry& block, std::uint64_t seed) {
     using Kind = nn::BlockEntry::Kind;
     tasks.push_back({block.name,
-                     block.kind == Kind::block ? "block"
-                     : block.kind == Kind::ffn ? "ffn"
-                                               : "stack",
-                     [&block, seed](const Tape& tape) {
-                         const nn::Recorded recorded = block.record(tape, seed);
-                         return Program{{recorded.output}, recorded.variables(), identities_of(recorded, block.kind)};
-                     }});
+        block.kind == Kind::block ? "block"
+        : block.kind == Kind::ffn ? "ffn"
+                                  : "stack",
+        [&block, seed](const Tape& tape) {
+            const nn::Recorded recorded = block.record(tape, seed);
+            return Program{{recorded.output}, recorded.variables(), identities_of(recorded, block.kind)};
+        }});
 }
 
 std::vector<Task> tasks_of(const GradcheckCommand& command) {
@@ -116,7 +116,7 @@ std::vector<Task> tasks_of(const GradcheckCommand& command) {
         if (tasks.size() == before)
             throw Error(
                 fmt::format("there is no op '{}'{}; 'chalkgrad list ops' and 'chalkgrad list blocks' show them all",
-                            name, did_you_mean(name, known)));
+                    name, did_you_mean(name, known)));
     }
     return tasks;
 }
@@ -124,7 +124,7 @@ std::vector<Task> tasks_of(const GradcheckCommand& command) {
 /// All tasks in parallel; then, alone, the two instruction sets of the kernels, whose switch is the whole program's.
 void check(std::vector<Task>& tasks, GradcheckOptions options) {
     options.blind_spots =
-        false;  // rows of one element and the like are there for the kernels; other samples show the slopes
+        false; // rows of one element and the like are there for the kernels; other samples show the slopes
     Progress progress;
     std::atomic<std::size_t> done = 0;
     parallel_for(tasks.size(), [&](std::size_t i) {
@@ -162,10 +162,8 @@ struct Counts {
 int print_json(nlohmann::json reports) {
     Counts counts;
     for (const nlohmann::json& report : reports) counts.add(report["verdict"].get<std::string>());
-    fmt::print("{}", json_text({{"ops", std::move(reports)},
-                                {"passed", counts.passed},
-                                {"failed", counts.failed},
-                                {"inconclusive", counts.inconclusive}}));
+    fmt::print("{}", json_text({{"ops", std::move(reports)}, {"passed", counts.passed}, {"failed", counts.failed},
+                         {"inconclusive", counts.inconclusive}}));
     return counts.status();
 }
 
@@ -190,20 +188,19 @@ int check_users_file(const GradcheckCommand& command, const GradcheckOptions& op
 int print_table(const std::vector<Task>& tasks) {
     Counts counts;
     fmt::print("{:20} {:20} {:12} {:>11} {:>9} {:>9} {:>9} {:>9}\n", "op", "sample", "verdict", "differences", "dual",
-               "transpose", "identity", "H v");
+        "transpose", "identity", "H v");
     for (const Task& task : tasks) {
         const GradcheckReport& r = task.report;
         counts.add(name(r.verdict));
         fmt::print("{:20} {:20} {} {:11.1e} {:9.1e} {:9.1e} {:>9} {:9.1e}\n", task.name, task.sample,
-                   painted(fmt::format("{:12}", name(r.verdict)), r ? Colour::green : Colour::red, stdout),
-                   r.difference, r.dual, r.transpose, r.identity ? fmt::format("{:.1e}", *r.identity) : "-",
-                   r.second_order);
+            painted(fmt::format("{:12}", name(r.verdict)), r ? Colour::green : Colour::red, stdout), r.difference,
+            r.dual, r.transpose, r.identity ? fmt::format("{:.1e}", *r.identity) : "-", r.second_order);
         if (!r) fmt::print("{}", to_string(r));
     }
     return counts.print();
 }
 
-}  // namespace
+} // namespace
 
 int run_gradcheck(const GradcheckCommand& command) {
     if (command.all + !command.ops.empty() + command.file.has_value() != 1)
@@ -228,4 +225,4 @@ int run_gradcheck(const GradcheckCommand& command) {
     return print_json(std::move(reports));
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/file.hpp>
-#include <chalkgrad/experiments/process.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/experiments/program/compile.hpp>
+#include <chalkgrad/experiments/report/process.hpp>
 
 namespace chalkgrad {
 namespace {
 
-constexpr const char* around = R"(#include <chalkgrad/autograd/testing.hpp>
+constexpr const char* around = R"(#include <chalkgrad/autograd/check/testing.hpp>
 #include <cstdlib>
 #include <fstream>
 
@@ -25,7 +25,7 @@ int main(int, char** argument) {
 }
 )";
 
-}  // namespace
+} // namespace
 
 nlohmann::json check_file(const std::string& file, const GradcheckOptions& options) {
     if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("gradcheck: there is no file {}", file));
@@ -35,7 +35,7 @@ nlohmann::json check_file(const std::string& file, const GradcheckOptions& optio
     write_file(main, around);
     compile_program({file, main}, program);
     if (run_and_wait({program.string(), result.string(), fmt::format("{}", options.seed),
-                      fmt::format("{}", options.tolerance)}) != 0)
+            fmt::format("{}", options.tolerance)}) != 0)
         throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));
     const nlohmann::json reports = nlohmann::json::parse(read_file(result));
     if (reports.empty())
@@ -44,8 +44,8 @@ nlohmann::json check_file(const std::string& file, const GradcheckOptions& optio
     for (const nlohmann::json& report : reports)
         if (report.contains("error"))
             throw Error(fmt::format("gradcheck: the check {} of {} ended with: {}", report["name"].get<std::string>(),
-                                    file, report["error"].get<std::string>()));
+                file, report["error"].get<std::string>()));
     return reports;
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/check/gradcheck.hpp>
 
 namespace chalkgrad {
 
@@ -13,4 +13,4 @@ namespace chalkgrad {
 /// file is missing, does not compile (the compiler's words go to standard error), registers nothing, or a check throws.
 nlohmann::json check_file(const std::string& file, const GradcheckOptions& options);
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -6,22 +6,22 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/dot.hpp>
-#include <chalkgrad/autograd/file.hpp>
-#include <chalkgrad/autograd/numbers.hpp>
-#include <chalkgrad/autograd/random.hpp>
-#include <chalkgrad/autograd/topology.hpp>
-#include <chalkgrad/autograd/trace.hpp>
-#include <chalkgrad/experiments/block_jacobian.hpp>
-#include <chalkgrad/experiments/graph_json.hpp>
-#include <chalkgrad/experiments/graph_notes.hpp>
-#include <chalkgrad/experiments/inspection.hpp>
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/picture.hpp>
-#include <chalkgrad/experiments/render.hpp>
-#include <chalkgrad/nn/catalog.hpp>
-#include <chalkgrad/nn/model_build.hpp>
-#include <chalkgrad/ops/expand.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/graph/dot.hpp>
+#include <chalkgrad/autograd/graph/topology.hpp>
+#include <chalkgrad/autograd/numpy/random.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/tape/trace.hpp>
+#include <chalkgrad/experiments/inspect/inspection.hpp>
+#include <chalkgrad/experiments/present/block_jacobian.hpp>
+#include <chalkgrad/experiments/report/graph_json.hpp>
+#include <chalkgrad/experiments/report/graph_notes.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/experiments/report/render.hpp>
+#include <chalkgrad/nn/layers/catalog.hpp>
+#include <chalkgrad/nn/models/build.hpp>
+#include <chalkgrad/ops/catalog/expand.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -66,7 +66,8 @@ DrawOptions draw_options(const GraphCommand& command) {
         throw Error(fmt::format("graph: there is no level '{}'; use module, op or composed", command.level));
     if (command.level != "module") options.level = DrawOptions::Level::op;
     if (command.depth) {
-        if (*command.depth < 1) throw Error(fmt::format("graph: depth {} is out of range; the least is 1", *command.depth));
+        if (*command.depth < 1)
+            throw Error(fmt::format("graph: depth {} is out of range; the least is 1", *command.depth));
         options.depth = static_cast<std::size_t>(*command.depth);
     }
     options.backward = command.backward;
@@ -74,7 +75,8 @@ DrawOptions draw_options(const GraphCommand& command) {
 }
 
 DotOptions dot_options(const GraphCommand& command) {
-    if (command.theme != "light" && command.theme != "dark") throw Error(fmt::format("graph: there is no theme '{}'; use light or dark", command.theme));
+    if (command.theme != "light" && command.theme != "dark")
+        throw Error(fmt::format("graph: there is no theme '{}'; use light or dark", command.theme));
     DotOptions options;
     options.theme = command.theme == "dark" ? DotOptions::Theme::dark : DotOptions::Theme::light;
     return options;
@@ -99,7 +101,9 @@ void sweep(const Recorded& recorded) {
 /// The block's Jacobian as a formula, once the numbers agree with it.
 std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded, const Graph& graph, const Topology& topology) {
     constexpr std::size_t most = 256; // numbers in x: the check takes a sweep for each of several parts
-    if (recorded.tape.shapes_only() || graph.residual_adds.empty() || recorded.inputs.size() != 1 || graph.nodes[recorded.inputs[0]].shape.size() > most) return {};
+    if (recorded.tape.shapes_only() || graph.residual_adds.empty() || recorded.inputs.size() != 1 ||
+        graph.nodes[recorded.inputs[0]].shape.size() > most)
+        return {};
     const BlockJacobian jacobian = block_jacobian(recorded.tape, graph, topology, recorded.inputs[0], recorded.output);
     if (jacobian.holds) return jacobian;
     say(fmt::format("{} is off by {:.1e} of the largest entry, so it is not shown", jacobian.formula, jacobian.error));
@@ -107,15 +111,18 @@ std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded, const Gr
 }
 
 /// The drawing of a block, coarser than asked for if it has more boxes than a picture can hold.
-Drawing drawing_of(const Recorded& recorded, const Graph& graph, const Topology& topology, const GraphCommand& command) {
+Drawing drawing_of(
+    const Recorded& recorded, const Graph& graph, const Topology& topology, const GraphCommand& command) {
     constexpr std::size_t most_boxes = 1200;
     DrawOptions options = draw_options(command);
     Drawing drawing;
     if (command.backward) {
         options.formulas = backward_notes(recorded.tape);
-        if (const auto jacobian = checked_jacobian(recorded, graph, topology)) drawing.subtitle = fmt::format("\n{}   (the numbers agree)", jacobian->formula);
+        if (const auto jacobian = checked_jacobian(recorded, graph, topology))
+            drawing.subtitle = fmt::format("\n{}   (the numbers agree)", jacobian->formula);
     }
-    if (command.values && recorded.tape.shapes_only()) throw Error("graph: --values needs numbers, and a whole model is recorded without; draw one block");
+    if (command.values && recorded.tape.shapes_only())
+        throw Error("graph: --values needs numbers, and a whole model is recorded without; draw one block");
     if (command.values) {
         sweep(recorded);
         options.notes = value_notes(recorded.tape);
@@ -135,7 +142,8 @@ std::vector<Recorded> record(const GraphCommand& command) {
     std::vector<Recorded> list;
     for (const std::string& block : blocks) list.push_back(record_block(block));
     if (command.config) list.push_back(record_config(*command.config));
-    if (list.empty()) throw Error("graph: give a block ('chalkgrad list blocks' shows them), or a model's config.json with --config");
+    if (list.empty())
+        throw Error("graph: give a block ('chalkgrad list blocks' shows them), or a model's config.json with --config");
     if (command.level == "composed")
         for (Recorded& recorded : list) recorded = composed(recorded);
     return list;
@@ -147,7 +155,8 @@ std::string json_of(const Recorded& recorded) {
     for (const std::string& contradiction : topology.contradictions) say(contradiction);
     nlohmann::json json = to_json(graph, topology);
     if (const auto jacobian = checked_jacobian(recorded, graph, topology))
-        json["topology"]["jacobian"] = {{"formula", jacobian->formula}, {"relative_error", json_number(jacobian->error)}};
+        json["topology"]["jacobian"] = {
+            {"formula", jacobian->formula}, {"relative_error", json_number(jacobian->error)}};
     return json_text(json);
 }
 
@@ -171,7 +180,9 @@ std::string picture_of(const std::vector<Recorded>& list, const GraphCommand& co
     coarse.level = "module";
     coarse.depth = 1;
     if (auto picture = render_dot_within(dot_of(list, coarse), format, patience)) return *picture;
-    throw Error(fmt::format("graph: Graphviz was not done after {} seconds with the outermost scopes alone; use --format dot or json", patience));
+    throw Error(fmt::format(
+        "graph: Graphviz was not done after {} seconds with the outermost scopes alone; use --format dot or json",
+        patience));
 }
 
 } // namespace
@@ -185,9 +196,10 @@ int run_graph(const GraphCommand& command) {
     const std::vector<Recorded> list = record(command);
     if (format == "json" && list.size() > 1) throw Error("graph: JSON holds one graph; leave --side-by-side out");
 
-    const std::string bytes = format == "json" ? json_of(list[0]) : format == "dot" ? dot_of(list, command) : picture_of(list, command, format);
-    if (command.output)
-        write_file(*command.output, bytes);
+    const std::string bytes = format == "json"  ? json_of(list[0])
+                              : format == "dot" ? dot_of(list, command)
+                                                : picture_of(list, command, format);
+    if (command.output) write_file(*command.output, bytes);
     else if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
         throw Error("graph: standard output cannot be written");
     return 0;

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/suggest.hpp>
-#include <chalkgrad/experiments/exercises.hpp>
-#include <chalkgrad/experiments/experiment.hpp>
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/nn/catalog.hpp>
-#include <chalkgrad/nn/model_types.hpp>
-#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/experiments/exercises/exercises.hpp>
+#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/nn/layers/catalog.hpp>
+#include <chalkgrad/nn/models/types.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -36,7 +36,9 @@ std::vector<Item> items(const std::string& what) {
         for (const Exercise& e : exercises()) list.push_back({e.name, e.purpose, e.section});
     } else {
         const std::vector<std::string> known = {"ops", "experiments", "blocks", "models", "exercises"};
-        throw Error(fmt::format("list: there is no list of '{}'{}; choose ops, experiments, blocks, models or exercises", what, did_you_mean(what, known)));
+        throw Error(
+            fmt::format("list: there is no list of '{}'{}; choose ops, experiments, blocks, models or exercises", what,
+                did_you_mean(what, known)));
     }
     return list;
 }
@@ -47,7 +49,8 @@ int run_list(const ListOptions& options) {
     const std::vector<Item> list = items(options.what);
     if (options.json) {
         nlohmann::json document = nlohmann::json::array();
-        for (const Item& item : list) document.push_back({{"name", item.name}, {"purpose", item.purpose}, {"section", item.section}});
+        for (const Item& item : list)
+            document.push_back({{"name", item.name}, {"purpose", item.purpose}, {"section", item.section}});
         fmt::print("{}", json_text(document));
         return 0;
     }
@@ -56,7 +59,8 @@ int run_list(const ListOptions& options) {
         name = std::max(name, item.name.size());
         section = std::max(section, item.section.size());
     }
-    for (const Item& item : list) fmt::print("{:{}}  {:{}}  {}\n", item.name, name, item.section, section, item.purpose);
+    for (const Item& item : list)
+        fmt::print("{:{}}  {:{}}  {}\n", item.name, name, item.section, section, item.purpose);
     return 0;
 }
 

@@ -1,9 +1,8 @@
 // The chalkgrad program: reads the command line, calls one function per command, and turns errors into one line and 2.
-#include <chalkgrad/autograd/error.hpp>
-#include <chalkgrad/autograd/file.hpp>
-#include <chalkgrad/autograd/pcg64.hpp>
-#include <chalkgrad/autograd/suggest.hpp>
-#include <chalkgrad/experiments/picture.hpp>
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/autograd/numpy/pcg64.hpp>
 #include <chalkgrad/experiments/program/eval.hpp>
 #include <chalkgrad/experiments/program/exercise.hpp>
 #include <chalkgrad/experiments/program/gradcheck.hpp>
@@ -16,6 +15,7 @@
 #include <chalkgrad/experiments/program/run.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/program/trace.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -45,7 +45,7 @@ using Call = std::function<int()>;
 /// A command whose options live as long as the program; `call` is set when the command is given.
 template <class Options>
 std::pair<CLI::App*, Options*> add_command(CLI::App& app, Call& call, const char* name, const char* purpose,
-                                           int (*run)(const Options&), const char* examples) {
+    int (*run)(const Options&), const char* examples) {
     CLI::App* const command = app.add_subcommand(name, purpose);
     const auto options = std::make_shared<Options>();
     command->footer(std::string("Examples:\n") + examples);
@@ -54,8 +54,7 @@ std::pair<CLI::App*, Options*> add_command(CLI::App& app, Call& call, const char
 }
 
 /// A whole number of as many bits as N has; CLI11's own conversion lets signs wrap.
-template <class N>
-void add_seed(CLI::App* command, std::optional<N>& seed, const char* purpose) {
+template <class N> void add_seed(CLI::App* command, std::optional<N>& seed, const char* purpose) {
     command
         ->add_option_function<std::string>(
             "--seed",
@@ -63,8 +62,7 @@ void add_seed(CLI::App* command, std::optional<N>& seed, const char* purpose) {
                 std::vector<std::uint32_t> words;
                 try {
                     words = Seed::parse(text).words();
-                } catch (const Error&) {
-                }
+                } catch (const Error&) {}
                 if (words.empty() || words.size() * 4 > sizeof(N))
                     throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 2^{} - 1", text, 8 * sizeof(N)));
                 N number = 0;
@@ -76,8 +74,8 @@ void add_seed(CLI::App* command, std::optional<N>& seed, const char* purpose) {
 }
 
 void add_run(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<RunOptions>(
-        app, call, "run", "Run experiments: their numbers and verdicts, tables, plots and graphs", run_experiments,
+    const auto [command, options] = add_command<RunOptions>(app, call, "run",
+        "Run experiments: their numbers and verdicts, tables, plots and graphs", run_experiments,
         "  chalkgrad run forward_scale                  the numbers, on the terminal\n"
         "  chalkgrad run forward_scale --out report     also CSV, JSON, SVG, PDF and PNG files in report/\n"
         "  chalkgrad run --section 6 --json             one JSON document\n"
@@ -88,20 +86,20 @@ void add_run(CLI::App& app, Call& call) {
     command->add_flag("--all", options->all, "Every experiment");
     command->add_option("--out", options->out, "Folder for the files; its other files are left alone")
         ->type_name("DIR");
-    add_seed(command, options->seed,
-             "Draw from this seed; numbers that depend on the reference seed are then not judged");
+    add_seed(
+        command, options->seed, "Draw from this seed; numbers that depend on the reference seed are then not judged");
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
 void add_rng(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<RngOptions>(
-        app, call, "rng", "Draw from the stream of NumPy's default_rng and write a .npy file", run_rng,
+    const auto [command, options] = add_command<RngOptions>(app, call, "rng",
+        "Draw from the stream of NumPy's default_rng and write a .npy file", run_rng,
         "  chalkgrad rng --seed 5 standard_normal --shape 3,5 --out x.npy\n"
         "  chalkgrad rng --seed 8 uniform --low -4 --high 4 --shape 3,8 --out u.npy\n"
         "  chalkgrad rng --seed-words 1,2,3 integers --low 0 --high 10 --shape 100 --out k.npy");
     command->add_option("KIND", options->kind, "standard_normal, normal, uniform, random, integers or raw")->required();
-    command->add_option("PARAMETER", options->parameters,
-                        "In NumPy's order: normal loc scale, uniform low high, integers low high");
+    command->add_option(
+        "PARAMETER", options->parameters, "In NumPy's order: normal loc scale, uniform low high, integers low high");
     command->add_option("--seed", options->seed, "As in default_rng(N), of any size")->type_name("N");
     command->add_option("--seed-words", options->seed_words, "As in default_rng([A, B, ...])")
         ->type_name("A,B,...")
@@ -120,21 +118,21 @@ void add_rng(CLI::App& app, Call& call) {
 }
 
 void add_list(CLI::App& app, Call& call) {
-    const auto [command, options] =
-        add_command<ListOptions>(app, call, "list", "What there is: ops, experiments, blocks, models, exercises", run_list,
-                                 "  chalkgrad list ops\n"
-                                 "  chalkgrad list experiments --json");
+    const auto [command, options] = add_command<ListOptions>(app, call, "list",
+        "What there is: ops, experiments, blocks, models, exercises", run_list,
+        "  chalkgrad list ops\n"
+        "  chalkgrad list experiments --json");
     command->add_option("WHAT", options->what, "ops, experiments, blocks, models or exercises")->required();
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
 void add_gradcheck(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<GradcheckCommand>(
-        app, call, "gradcheck",
+    const auto [command, options] = add_command<GradcheckCommand>(app, call, "gradcheck",
         "Check hand-derived backwards against differences, dual numbers and the transpose identity", run_gradcheck,
         "  chalkgrad gradcheck rms_norm layer_norm pre\n"
         "  chalkgrad gradcheck --all --seed 3 --json\n"
-        "  chalkgrad gradcheck --file my_op.cpp         compiles it and runs what it registers with CHALKGRAD_GRADCHECK\n"
+        "  chalkgrad gradcheck --file my_op.cpp         compiles it and runs what it registers with "
+        "CHALKGRAD_GRADCHECK\n"
         "Exit status: 0 when every sample passes, 1 when one fails or is inconclusive, 2 when the call is wrong.");
     command->add_option("OP", options->ops, "Names of ops and blocks ('chalkgrad list ops', 'chalkgrad list blocks')");
     command->add_flag("--all", options->all, "Every op, block, FFN and stack");
@@ -152,15 +150,15 @@ void add_repeated(CLI::App* command, const char* name, Target& target, const cha
 }
 
 void add_eval(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<EvalOptions>(
-        app, call, "eval", "Run one op on .npy files, forward and backward", run_eval,
-        "  chalkgrad eval rms_norm --in x=x.npy --in gamma=g.npy --attr eps=1e-5 --out result\n"
-        "  chalkgrad eval softmax --in x=x.npy --cotangent ct.npy --out result          also result/x.grad.npy\n"
-        "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out "
-        "result\n"
-        "  chalkgrad eval sum --in x=x.npy --attr axes=[0,1] --attr keepdims=true --dtype bfloat16 --out result\n"
-        "Files of bfloat16 hold uint16 bits; gradients of half and bfloat16 are written in float.\n"
-        "Exit status: 0 when all comparisons hold, 1 when one fails, 2 when the call or a file is wrong.");
+    const auto [command, options] =
+        add_command<EvalOptions>(app, call, "eval", "Run one op on .npy files, forward and backward", run_eval,
+            "  chalkgrad eval rms_norm --in x=x.npy --in gamma=g.npy --attr eps=1e-5 --out result\n"
+            "  chalkgrad eval softmax --in x=x.npy --cotangent ct.npy --out result          also result/x.grad.npy\n"
+            "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out "
+            "result\n"
+            "  chalkgrad eval sum --in x=x.npy --attr axes=[0,1] --attr keepdims=true --dtype bfloat16 --out result\n"
+            "Files of bfloat16 hold uint16 bits; gradients of half and bfloat16 are written in float.\n"
+            "Exit status: 0 when all comparisons hold, 1 when one fails, 2 when the call or a file is wrong.");
     command->add_option("OP", options->op, "Name of an op ('chalkgrad list ops' shows them)")->required();
     add_repeated(command, "--in", options->inputs, "An input, floating-point", "NAME=FILE.npy");
     add_repeated(command, "--const", options->constants, "A constant: a mask, token ids, a condition", "NAME=FILE.npy");
@@ -169,16 +167,16 @@ void add_eval(CLI::App& app, Call& call) {
         ->type_name("[NAME=]FILE.npy");
     command->add_option("--dtype", options->dtype, "double, float, half or bfloat16")->type_name("TYPE");
     command->add_flag("--strict", options->strict, "Refuse inputs that are not finite, as the course's listings do");
-    add_repeated(command, "--compare", options->compared, "Compare the output or a gradient with this",
-                 "NAME[.grad]=FILE.npy");
+    add_repeated(
+        command, "--compare", options->compared, "Compare the output or a gradient with this", "NAME[.grad]=FILE.npy");
     command->add_option("--out", options->out, "Folder for y.npy and INPUT.grad.npy; its other files are left alone")
         ->type_name("DIR")
         ->required();
 }
 
 void add_parity(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<ParityOptions>(
-        app, call, "parity", "Replay reference vectors: outputs and gradients of every case", run_parity,
+    const auto [command, options] = add_command<ParityOptions>(app, call, "parity",
+        "Replay reference vectors: outputs and gradients of every case", run_parity,
         "  chalkgrad parity golden/manifest.json\n"
         "  chalkgrad parity golden/manifest.json --op rms_norm --json\n"
         "Exit status: 0 when no case fails, 1 when one does, 2 when the manifest or a file is wrong.");
@@ -190,8 +188,8 @@ void add_parity(CLI::App& app, Call& call) {
 }
 
 void add_graph(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<GraphCommand>(
-        app, call, "graph", "Draw a block: where its norms sit, and the residual line", run_graph,
+    const auto [command, options] = add_command<GraphCommand>(app, call, "graph",
+        "Draw a block: where its norms sit, and the residual line", run_graph,
         "  chalkgrad graph pre                                   DOT on standard output\n"
         "  chalkgrad graph peri --format svg -o peri.svg\n"
         "  chalkgrad graph pre --side-by-side post peri -o three.pdf\n"
@@ -200,7 +198,8 @@ void add_graph(CLI::App& app, Call& call) {
         "  chalkgrad graph --config config.json -o model.svg     one block of each kind that the model has");
     command->add_option("BLOCK", options->block, "A block ('chalkgrad list blocks' shows them)");
     command->add_option("--config", options->config, "A model's config.json")->type_name("CONFIG.json");
-    command->add_option("--side-by-side", options->side_by_side, "More blocks in the same figure")->type_name("BLOCK ...");
+    command->add_option("--side-by-side", options->side_by_side, "More blocks in the same figure")
+        ->type_name("BLOCK ...");
     command->add_option("--level", options->level, "module, op, or composed: fused ops as what they are made of")
         ->type_name("LEVEL");
     command->add_option("--depth", options->depth, "How many levels of scopes to open, from 1")->type_name("N");
@@ -214,31 +213,37 @@ void add_graph(CLI::App& app, Call& call) {
 }
 
 void add_trace(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<TraceOptions>(
-        app, call, "trace", "Print a tape as a table: every value, and every adjoint after the sweep", run_trace,
+    const auto [command, options] = add_command<TraceOptions>(app, call, "trace",
+        "Print a tape as a table: every value, and every adjoint after the sweep", run_trace,
         "  chalkgrad trace pre\n"
         "  chalkgrad trace rms_norm --seed 3\n"
         "  chalkgrad trace forward_scale --json");
-    command->add_option("BLOCK", options->name, "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)")->required();
+    command
+        ->add_option("BLOCK", options->name, "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)")
+        ->required();
     add_seed(command, options->seed, "Seed of the numbers and of the cotangent, 0");
     command->add_flag("--json", options->json, "One JSON document on standard output");
 }
 
 void add_present(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<PresentOptions>(
-        app, call, "present", "Make a page that steps through a tape, forward and backward", run_present,
+    const auto [command, options] = add_command<PresentOptions>(app, call, "present",
+        "Make a page that steps through a tape, forward and backward", run_present,
         "  chalkgrad present pre -o pre.html\n"
         "  chalkgrad present swiglu_act -o swiglu.html --frames swiglu.pdf\n"
-        "The page needs no network and no other file. Its keys: arrows step, d shows a derivation, ? shows the others.");
-    command->add_option("BLOCK", options->name, "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)")->required();
+        "The page needs no network and no other file. Its keys: arrows step, d shows a derivation, ? shows the "
+        "others.");
+    command
+        ->add_option("BLOCK", options->name, "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)")
+        ->required();
     command->add_option("-o,--output", options->output, "The page to write")->type_name("PAGE.html");
-    command->add_option("--frames", options->frames, "Slides: one numbered page for every step, printed by Chromium")->type_name("FILE.pdf");
+    command->add_option("--frames", options->frames, "Slides: one numbered page for every step, printed by Chromium")
+        ->type_name("FILE.pdf");
     add_seed(command, options->seed, "Seed of the numbers and of the cotangent, 0");
 }
 
 void add_inspect(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<InspectCommand>(
-        app, call, "inspect", "Read a model's config.json: its block, and every parameter counted", run_inspect,
+    const auto [command, options] = add_command<InspectCommand>(app, call, "inspect",
+        "Read a model's config.json: its block, and every parameter counted", run_inspect,
         "  chalkgrad inspect config.json                a table, with the formulas\n"
         "  chalkgrad inspect config.json --explain      the four steps of reading a block, in words\n"
         "  chalkgrad inspect config.json --json\n"
@@ -249,13 +254,14 @@ void add_inspect(CLI::App& app, Call& call) {
 }
 
 void add_exercise(CLI::App& app, Call& call) {
-    const auto [command, options] = add_command<ExerciseCommand>(
-        app, call, "exercise", "Exercises: derive a backward, write it, and have it checked", run_exercise,
+    const auto [command, options] = add_command<ExerciseCommand>(app, call, "exercise",
+        "Exercises: derive a backward, write it, and have it checked", run_exercise,
         "  chalkgrad exercise list\n"
         "  chalkgrad exercise show rms_norm                                  the task\n"
         "  chalkgrad exercise show rms_norm --starter -o rms_norm.cpp        the file to fill in\n"
         "  chalkgrad exercise show rms_norm --hint 1\n"
-        "  chalkgrad exercise check rms_norm rms_norm.cpp                    compiles it and checks values and gradients\n"
+        "  chalkgrad exercise check rms_norm rms_norm.cpp                    compiles it and checks values and "
+        "gradients\n"
         "Exit status of check: 0 right, 1 wrong, 2 when the file could not be checked.");
     command->add_option("ACTION", options->action, "list, show or check")->required();
     command->add_option("NAME", options->name, "An exercise ('chalkgrad exercise list' shows them)");
@@ -300,8 +306,8 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app("Differentiation by hand on a tape: run the course's experiments, check derivatives, draw blocks",
-                 "chalkgrad");
+    CLI::App app(
+        "Differentiation by hand on a tape: run the course's experiments, check derivatives, draw blocks", "chalkgrad");
     app.set_version_flag("--version", "chalkgrad " CHALKGRAD_VERSION);
     app.require_subcommand(1);
     app.footer("'chalkgrad COMMAND --help' shows a command's options and examples.");
@@ -321,7 +327,7 @@ int run(int argc, char** argv) {
     check_command(app, argc, argv);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::Success& asked) {  // --help, --version
+    } catch (const CLI::Success& asked) { // --help, --version
         return app.exit(asked);
     } catch (const CLI::ParseError& wrong) {
         const auto given = app.get_subcommands();
@@ -331,12 +337,12 @@ int run(int argc, char** argv) {
     return call();
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup wants it
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error, as a full disk is
+        if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN); // as nohup wants it
+    std::signal(SIGXFSZ, SIG_IGN); // a file that may grow no further is an error, as a full disk is
     int status = 2;
     try {
         status = run(argc, argv);
@@ -344,9 +350,7 @@ int main(int argc, char** argv) {
             throw Error("standard output cannot be written; is the disk full?");
     } catch (const std::bad_alloc&) {
         status = refuse("out of memory; try a smaller input");
-    } catch (const std::exception& error) {
-        status = refuse(error.what());
-    }
+    } catch (const std::exception& error) { status = refuse(error.what()); }
     if (interrupted != 0) {
         std::signal(interrupted, SIG_DFL);
         std::raise(interrupted);

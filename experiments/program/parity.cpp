@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/parity.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
+#include <chalkgrad/experiments/reference/parity.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 nlohmann::json number(const std::optional<double>& value) { return value ? json_number(*value) : nlohmann::json(); }
 std::string text(const std::optional<double>& value) { return value ? fmt::format("{:.1e}", *value) : "-"; }
 
-}  // namespace
+} // namespace
 
 int run_parity(const ParityOptions& options) {
     const ParityReport report = replay(options.manifest, options.op);
@@ -24,16 +24,10 @@ int run_parity(const ParityOptions& options) {
     if (options.json) {
         nlohmann::json cases = nlohmann::json::array();
         for (const ParityCase& c : report.cases)
-            cases.push_back({{"id", c.id},
-                             {"op", c.op},
-                             {"verdict", name(c.verdict)},
-                             {"worst_forward", number(c.worst_forward)},
-                             {"worst_grad", number(c.worst_grad)},
-                             {"why", c.why}});
-        fmt::print(
-            "{}",
-            json_text(
-                {{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed}, {"unsupported", unsupported}}));
+            cases.push_back({{"id", c.id}, {"op", c.op}, {"verdict", name(c.verdict)},
+                {"worst_forward", number(c.worst_forward)}, {"worst_grad", number(c.worst_grad)}, {"why", c.why}});
+        fmt::print("{}", json_text({{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed},
+                             {"unsupported", unsupported}}));
     } else {
         fmt::print("{:40} {:12} {:>9} {:>9}\n", "case", "verdict", "forward", "gradient");
         for (const ParityCase& c : report.cases) {
@@ -41,7 +35,7 @@ int run_parity(const ParityOptions& options) {
                                   : c.verdict == Verdict::fail ? Colour::red
                                                                : Colour::dim;
             fmt::print("{:40} {} {:>9} {:>9}\n", c.id, painted(fmt::format("{:12}", name(c.verdict)), colour, stdout),
-                       text(c.worst_forward), text(c.worst_grad));
+                text(c.worst_forward), text(c.worst_grad));
             if (!c.why.empty()) fmt::print("    {}\n", c.why);
         }
         fmt::print("{} passed, {} failed, {} unsupported\n", passed, failed, unsupported);
@@ -49,4 +43,4 @@ int run_parity(const ParityOptions& options) {
     return failed == 0 ? 0 : 1;
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -8,7 +8,7 @@ namespace chalkgrad {
 
 struct ParityOptions {
     std::filesystem::path manifest;
-    std::string op;  ///< only its cases; empty: all
+    std::string op; ///< only its cases; empty: all
     bool json = false;
 };
 
@@ -16,4 +16,4 @@ struct ParityOptions {
 /// cases do not count. Throws Error for a manifest that is wrong.
 int run_parity(const ParityOptions& options);
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

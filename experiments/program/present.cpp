@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/error.hpp>
-#include <chalkgrad/autograd/file.hpp>
-#include <chalkgrad/experiments/present_page.hpp>
-#include <chalkgrad/experiments/print_page.hpp>
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/experiments/present/present_page.hpp>
+#include <chalkgrad/experiments/report/print_page.hpp>
 
 namespace chalkgrad {
 
@@ -15,8 +15,7 @@ int run_present(const PresentOptions& options) {
         throw Error("present: say where the page goes: -o PAGE.html, or --frames FILE.pdf");
     const auto katex = read_katex(katex_folder());
     if (!katex)
-        fmt::print(
-            stderr,
+        fmt::print(stderr,
             "present: KaTeX is not in {}, so formulas stand as TeX; install Debian's libjs-katex and fonts-katex\n",
             katex_folder().string());
     const std::string page = present_page(find_subject("present", options.name, options.seed.value_or(0)), katex);
@@ -27,4 +26,4 @@ int run_present(const PresentOptions& options) {
     return 0;
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

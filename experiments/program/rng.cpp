@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chalkgrad/autograd/error.hpp>
-#include <chalkgrad/autograd/npy.hpp>
-#include <chalkgrad/autograd/random.hpp>
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/numpy/npy.hpp>
+#include <chalkgrad/autograd/numpy/random.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -22,39 +22,36 @@ namespace {
 /// What a kind of draw takes, and what it makes unless told otherwise.
 struct Kind {
     std::string_view name;
-    std::array<std::string_view, 2> parameters;  ///< Their names in NumPy's order.
+    std::array<std::string_view, 2> parameters; ///< Their names in NumPy's order.
     std::array<std::string_view, 2> defaults;
     NpyType dtype;
 };
-constexpr std::array<Kind, 6> kinds{{{"raw", {}, {}, NpyType::uint64},
-                                     {"random", {}, {}, NpyType::float64},
-                                     {"uniform", {"low", "high"}, {"0", "1"}, NpyType::float64},
-                                     {"standard_normal", {}, {}, NpyType::float64},
-                                     {"normal", {"loc", "scale"}, {"0", "1"}, NpyType::float64},
-                                     {"integers", {"low", "high"}, {"0", ""}, NpyType::int64}}};
+constexpr std::array<Kind, 6> kinds{{{"raw", {}, {}, NpyType::uint64}, {"random", {}, {}, NpyType::float64},
+    {"uniform", {"low", "high"}, {"0", "1"}, NpyType::float64}, {"standard_normal", {}, {}, NpyType::float64},
+    {"normal", {"loc", "scale"}, {"0", "1"}, NpyType::float64},
+    {"integers", {"low", "high"}, {"0", ""}, NpyType::int64}}};
 
 const Kind& kind_of(const RngOptions& options) {
     for (const Kind& kind : kinds)
         if (kind.name == options.kind) return kind;
     throw Error(
         fmt::format("rng: '{}' is no kind of draw; choose raw, random, uniform, standard_normal, normal or integers",
-                    options.kind));
+            options.kind));
 }
 
 /// The two parameters as text, from their places, their names, or the defaults. As in NumPy, `integers 10` means 0
 /// to 10.
 std::array<std::string, 2> parameters_of(const RngOptions& options, const Kind& kind) {
     const std::array named{std::pair("loc", &options.loc), std::pair("scale", &options.scale),
-                           std::pair("low", &options.low), std::pair("high", &options.high)};
+        std::pair("low", &options.low), std::pair("high", &options.high)};
     std::vector<std::string> placed = options.parameters;
     if (kind.name == "integers" && placed.size() == 1 && !options.low && !options.high)
         placed.insert(placed.begin(), "0");
     const std::size_t allowed = kind.parameters[0].empty() ? 0 : 2;
     if (placed.size() > allowed)
-        throw Error(
-            fmt::format("rng: {} takes {}, not '{}'", kind.name,
-                        allowed ? fmt::format("{} and {}", kind.parameters[0], kind.parameters[1]) : "no numbers",
-                        options.parameters.back()));
+        throw Error(fmt::format("rng: {} takes {}, not '{}'", kind.name,
+            allowed ? fmt::format("{} and {}", kind.parameters[0], kind.parameters[1]) : "no numbers",
+            options.parameters.back()));
 
     std::array<std::string, 2> result;
     for (std::size_t i = 0; i < allowed; ++i) result[i] = i < placed.size() ? placed[i] : kind.defaults[i];
@@ -70,8 +67,7 @@ std::array<std::string, 2> parameters_of(const RngOptions& options, const Kind& 
     return result;
 }
 
-template <class T>
-T parse(std::string_view text, std::string_view what, const char* wanted) {
+template <class T> T parse(std::string_view text, std::string_view what, const char* wanted) {
     T value{};
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -115,8 +111,7 @@ std::vector<std::size_t> shape_of(const RngOptions& options) {
     return shape;
 }
 
-template <class I>
-void draw_integers(Generator& rng, int128 low, int128 high, Endpoint endpoint, NpyArray& out) {
+template <class I> void draw_integers(Generator& rng, int128 low, int128 high, Endpoint endpoint, NpyArray& out) {
     rng.fill_integers(low, high, out.values<I>(), endpoint);
 }
 
@@ -163,17 +158,13 @@ void draw(Generator& rng, const Kind& kind, const RngOptions& options, NpyArray&
         return rng.fill_standard_normal(out.values<float>());
     if (out.type != NpyType::float64) unfit(first.empty() ? "float32 or float64" : "float64, as NumPy does");
     const std::span<double> values = out.values<double>();
-    if (kind.name == "random")
-        rng.fill_random(values);
-    else if (kind.name == "standard_normal")
-        rng.fill_standard_normal(values);
-    else if (kind.name == "normal")
-        rng.fill_normal(real(first, "loc"), real(second, "scale"), values);
-    else
-        rng.fill_uniform(real(first, "low"), real(second, "high"), values);
+    if (kind.name == "random") rng.fill_random(values);
+    else if (kind.name == "standard_normal") rng.fill_standard_normal(values);
+    else if (kind.name == "normal") rng.fill_normal(real(first, "loc"), real(second, "scale"), values);
+    else rng.fill_uniform(real(first, "low"), real(second, "high"), values);
 }
 
-}  // namespace
+} // namespace
 
 int run_rng(const RngOptions& options) {
     const Kind& kind = kind_of(options);
@@ -192,4 +183,4 @@ int run_rng(const RngOptions& options) {
     return 0;
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

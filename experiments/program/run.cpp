@@ -1,9 +1,9 @@
 // `chalkgrad run`: experiments, their numbers and their files.
-#include <chalkgrad/autograd/error.hpp>
-#include <chalkgrad/experiments/experiment.hpp>
-#include <chalkgrad/experiments/json.hpp>
+#include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/program/run.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
+#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,7 @@ std::vector<const Experiment*> chosen(const RunOptions& options) {
     const int ways = (options.names.empty() ? 0 : 1) + (options.section ? 1 : 0) + (options.all ? 1 : 0);
     if (ways != 1)
         throw Error(fmt::format("run: {}; name experiments, or give --section N, or give --all",
-                                ways == 0 ? "nothing to run" : "the choice is not clear"));
+            ways == 0 ? "nothing to run" : "the choice is not clear"));
     if (!options.names.empty()) return experiments_named(experiments(), options.names);
     if (options.section) return experiments_of_section(experiments(), *options.section);
     std::vector<const Experiment*> all;
@@ -29,24 +29,24 @@ std::vector<const Experiment*> chosen(const RunOptions& options) {
 void print(const Finished& finished) {
     const Report& report = finished.report;
     fmt::print("{} (§{}, {:.2g} s)\n  {}\n", report.experiment(), finished.experiment.section, finished.seconds,
-               finished.experiment.question);
+        finished.experiment.question);
     std::size_t width = 0;
     for (const Report::Number& number : report.numbers()) width = std::max(width, number.name.size());
     for (const Report::Measured& each : report.measured()) width = std::max(width, each.name.size());
     width = std::min<std::size_t>(width, 50);
     for (const Report::Number& number : report.numbers())
         fmt::print("  {}  {:{}}  {:<17.10g} expected {:.10g} within {:g}{} ({})\n",
-                   number.holds ? painted("pass", Colour::green, stdout) : painted("FAIL", Colour::red, stdout),
-                   number.name, width, number.value, number.expected, number.tolerance.bound,
-                   number.tolerance.is_relative ? " of it" : "", number.source);
+            number.holds ? painted("pass", Colour::green, stdout) : painted("FAIL", Colour::red, stdout), number.name,
+            width, number.value, number.expected, number.tolerance.bound, number.tolerance.is_relative ? " of it" : "",
+            number.source);
     for (const Report::Measured& each : report.measured())
-        fmt::print("        {:{}}  {:<17.10g} {}\n", each.name, width, each.value,
-                   painted(each.claim, Colour::dim, stdout));
+        fmt::print(
+            "        {:{}}  {:<17.10g} {}\n", each.name, width, each.value, painted(each.claim, Colour::dim, stdout));
     for (const Report::NotReproduced& each : report.not_reproduced())
         fmt::print("        {} is not reproduced: {}\n", each.name, each.why);
 }
 
-}  // namespace
+} // namespace
 
 int run_experiments(const RunOptions& options) {
     if (options.out && options.out->empty()) throw Error("run: --out names no folder; give one, such as --out report");
@@ -63,7 +63,7 @@ int run_experiments(const RunOptions& options) {
                 const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
                 const std::size_t left = experiments.size() - done;
                 progress.say(fmt::format("{} of {}: {}{}", done + 1, experiments.size(), experiment.name,
-                                         done == 0 ? "" : fmt::format(", about {:.0f} s left", seconds * left / done)));
+                    done == 0 ? "" : fmt::format(", about {:.0f} s left", seconds * left / done)));
                 ++done;
             });
     }
@@ -83,4 +83,4 @@ int run_experiments(const RunOptions& options) {
     return holds ? 0 : 1;
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -52,4 +52,4 @@ void Progress::show() {
     if (shown) fmt::print(stderr, "\r\x1b[K");
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

@@ -36,4 +36,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

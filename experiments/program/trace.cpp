@@ -6,15 +6,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/trace.hpp>
-#include <chalkgrad/experiments/json.hpp>
-#include <chalkgrad/experiments/subject.hpp>
-#include <chalkgrad/experiments/tape_json.hpp>
+#include <chalkgrad/autograd/tape/trace.hpp>
+#include <chalkgrad/experiments/present/subject.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/tape_json.hpp>
 
 namespace chalkgrad {
 
 int run_trace(const TraceOptions& options) {
-    const Subject subject = find_subject("trace", options.name, options.seed.value_or(0));
+    const TracedComputation subject = find_subject("trace", options.name, options.seed.value_or(0));
     const Tape tape = subject.y.tape();
     keep_all_gradients(tape);
     subject.y.backward(subject.cotangent);
@@ -30,4 +30,4 @@ int run_trace(const TraceOptions& options) {
     return 0;
 }
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

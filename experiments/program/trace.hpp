@@ -8,7 +8,7 @@
 namespace chalkgrad {
 
 struct TraceOptions {
-    std::string name;  ///< a block, an op or an experiment
+    std::string name; ///< a block, an op or an experiment
     std::optional<std::uint64_t> seed;
     bool json = false;
 };
@@ -16,4 +16,4 @@ struct TraceOptions {
 /// Records it, goes backward, and prints the tape line by line; 0. Throws Error for an unknown name.
 int run_trace(const TraceOptions& options);
 
-}  // namespace chalkgrad
+} // namespace chalkgrad

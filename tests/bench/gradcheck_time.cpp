@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/gradcheck.hpp>
-#include <chalkgrad/nn/block.hpp>
-#include <chalkgrad/ops/rms_norm.hpp>
-#include <chalkgrad/ops/sinkhorn_log.hpp>
+#include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/nn/layers/block.hpp>
+#include <chalkgrad/ops/norm/rms_norm.hpp>
+#include <chalkgrad/ops/streams/sinkhorn_log.hpp>
 
 using namespace chalkgrad;
 
@@ -61,22 +61,24 @@ double seconds(const std::function<Program(const Tape&)>& record, const Gradchec
     return least;
 }
 
-}  // namespace
+} // namespace
 
 // Arguments: beginnings of the names of the programs wanted; all without any.
 int main(int argc, char** argv) {
     GradcheckOptions quick, all;
     quick.quick = true;
-    quick.tolerance = 1e-6;  // still a thousand times tighter than torch's
+    quick.tolerance = 1e-6; // still a thousand times tighter than torch's
     quick.blind_spots = all.blind_spots = false;
     const char* separator = "{";
     const std::pair<const char*, Program (*)(const Tape&)> programs[] = {
         {"rms_norm 16x64", norm}, {"sinkhorn 4x4", sinkhorn}, {"pre block T=8 d=16", block}};
     for (const auto& [name, record] : programs) {
         const std::string_view program = name;
-        if (argc > 1 && std::none_of(argv + 1, argv + argc, [&](const char* begin) { return program.starts_with(begin); })) continue;
+        if (argc > 1 &&
+            std::none_of(argv + 1, argv + argc, [&](const char* begin) { return program.starts_with(begin); }))
+            continue;
         fmt::print("{}\"{}\": {{\"differences\": {:.6g}, \"all\": {:.6g}}}", separator, name, seconds(record, quick),
-                   seconds(record, all));
+            seconds(record, all));
         separator = ", ";
     }
     fmt::print("}}\n");

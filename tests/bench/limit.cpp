@@ -49,7 +49,8 @@ public:
         for (const Product& p : products_) {
             const int m = static_cast<int>(p.m), k = static_cast<int>(p.k), n = static_cast<int>(p.n);
             for (std::size_t i = 0; i < p.count; ++i)
-                cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a_.data(), k, b_.data(), n, 0, c_.data(), n);
+                cblas_dgemm(
+                    CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a_.data(), k, b_.data(), n, 0, c_.data(), n);
         }
     }
 

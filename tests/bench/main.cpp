@@ -11,7 +11,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include <chalkgrad/autograd/isa.hpp>
+#include <chalkgrad/autograd/kernel/isa.hpp>
 
 #include "problem.hpp"
 
@@ -19,9 +19,12 @@ namespace bench {
 namespace {
 
 constexpr const char* usage =
-    "Usage: chalkgrad-bench [--json] [--benchmark_filter=REGEX] [--benchmark_repetitions=N] [--benchmark_min_time=SECONDS]\n"
-    "Times chalkgrad, libtorch (where it was found) and the machine's limit, forward and backward, double, one thread.\n"
-    "Before, it asserts that values and gradients of chalkgrad and libtorch agree. CHALKGRAD_ISA=base leaves AVX2 out;\n"
+    "Usage: chalkgrad-bench [--json] [--benchmark_filter=REGEX] [--benchmark_repetitions=N] "
+    "[--benchmark_min_time=SECONDS]\n"
+    "Times chalkgrad, libtorch (where it was found) and the machine's limit, forward and backward, double, one "
+    "thread.\n"
+    "Before, it asserts that values and gradients of chalkgrad and libtorch agree. CHALKGRAD_ISA=base leaves AVX2 "
+    "out;\n"
     "libtorch uses AVX2 unless ATEN_CPU_CAPABILITY says otherwise.\n";
 
 /// Least and median over the repetitions, in µs.
@@ -36,7 +39,8 @@ public:
     void ReportRuns(const std::vector<Run>& runs) override {
         for (const Run& run : runs) {
             if (run.error_occurred) throw std::runtime_error(run.benchmark_name() + ": " + run.error_message);
-            if (run.run_type == Run::RT_Iteration) seen_[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
+            if (run.run_type == Run::RT_Iteration)
+                seen_[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
         }
     }
     std::optional<Times> of(const std::string& name) const {
@@ -56,8 +60,10 @@ void require_agreement(const Problem& problem, Contender& mine, Contender& peer)
     constexpr double tolerance = 1e-11;
     const auto a = mine.results(), b = peer.results();
     for (std::size_t k = 0; k < std::max(a.size(), b.size()); ++k) {
-        const std::string what = problem.op + " " + problem.shape + ": " + (k == 0 ? "values" : fmt::format("gradients of input {}", k));
-        if (k >= std::min(a.size(), b.size()) || a[k].size() != b[k].size()) throw std::runtime_error(what + " differ in size");
+        const std::string what =
+            problem.op + " " + problem.shape + ": " + (k == 0 ? "values" : fmt::format("gradients of input {}", k));
+        if (k >= std::min(a.size(), b.size()) || a[k].size() != b[k].size())
+            throw std::runtime_error(what + " differ in size");
         double difference = 0, scale = 1e-300;
         for (std::size_t i = 0; i < a[k].size(); ++i) {
             const double d = std::abs(a[k][i] - b[k][i]);
@@ -65,8 +71,10 @@ void require_agreement(const Problem& problem, Contender& mine, Contender& peer)
             scale = std::max(scale, std::abs(b[k][i]));
         }
         if (!(difference <= tolerance * scale))
-            throw std::runtime_error(fmt::format("{} of chalkgrad and libtorch differ by {:.2g} of their largest; "
-                                                 "nothing is timed that is not the same", what, difference / scale));
+            throw std::runtime_error(
+                fmt::format("{} of chalkgrad and libtorch differ by {:.2g} of their largest; "
+                            "nothing is timed that is not the same",
+                    what, difference / scale));
     }
 }
 
@@ -74,15 +82,19 @@ struct Workload {
     Problem problem;
     std::unique_ptr<Contender> mine, peer, least;
 
-    explicit Workload(Problem p) : problem(std::move(p)), mine(ours(problem)), peer(torch(problem)), least(limit(problem)) {}
+    explicit Workload(Problem p)
+        : problem(std::move(p)), mine(ours(problem)), peer(torch(problem)), least(limit(problem)) {}
     std::string label(const char* contender) const { return problem.op + " " + problem.shape + " " + contender; }
 };
 
 void enlist(const std::string& name, Contender* contender) {
     if (contender == nullptr) return;
-    benchmark::RegisterBenchmark(name.c_str(), [contender](benchmark::State& state) {
-        for (auto _ : state) contender->round();
-    })->Unit(benchmark::kMicrosecond)->MeasureProcessCPUTime();
+    benchmark::RegisterBenchmark(name.c_str(),
+        [contender](benchmark::State& state) {
+            for (auto _ : state) contender->round();
+        })
+        ->Unit(benchmark::kMicrosecond)
+        ->MeasureProcessCPUTime();
 }
 
 std::optional<double> ratio(const std::optional<Times>& a, const std::optional<Times>& b) {
@@ -90,8 +102,12 @@ std::optional<double> ratio(const std::optional<Times>& a, const std::optional<T
     return a->least / b->least;
 }
 
-std::string text(const std::optional<double>& x, int digits = 2) { return x ? fmt::format("{:.{}f}", *x, digits) : "-"; }
-std::string text(const std::optional<Times>& t) { return t ? fmt::format("{:.2f} ({:.2f})", t->least, t->median) : "-"; }
+std::string text(const std::optional<double>& x, int digits = 2) {
+    return x ? fmt::format("{:.{}f}", *x, digits) : "-";
+}
+std::string text(const std::optional<Times>& t) {
+    return t ? fmt::format("{:.2f} ({:.2f})", t->least, t->median) : "-";
+}
 nlohmann::ordered_json json(const std::optional<double>& x) { return x ? nlohmann::ordered_json(*x) : nullptr; }
 nlohmann::ordered_json json(const std::optional<Times>& t) { return t ? nlohmann::ordered_json(t->least) : nullptr; }
 
@@ -133,28 +149,31 @@ int run(int argc, char** argv) {
     auto rows = nlohmann::ordered_json::array();
     if (!as_json) {
         fmt::print("Forward and backward, double, one thread, {}; libtorch {}. CPU time in µs: least (median).\n\n",
-                   chalkgrad::name(chalkgrad::isa()), torch_version());
-        fmt::print("{:<24}{:>24}{:>24}{:>24}{:>12}{:>12}\n", "workload", "ours", "torch", "limit", "torch/ours", "ours/limit");
+            chalkgrad::name(chalkgrad::isa()), torch_version());
+        fmt::print(
+            "{:<24}{:>24}{:>24}{:>24}{:>12}{:>12}\n", "workload", "ours", "torch", "limit", "torch/ours", "ours/limit");
     }
     for (const Workload& w : workloads) {
-        const auto mine = times.of(w.label("ours")), peer = times.of(w.label("torch")), least = times.of(w.label("limit"));
+        const auto mine = times.of(w.label("ours")), peer = times.of(w.label("torch")),
+                   least = times.of(w.label("limit"));
         if (!mine && !peer && !least) continue; // left out by the filter
         if (as_json)
-            rows.push_back({{"name", w.problem.op}, {"dtype", "float64"}, {"shape", w.problem.shape}, {"ours_us", json(mine)},
-                            {"torch_us", json(peer)}, {"limit_us", json(least)}, {"torch_over_ours", json(ratio(peer, mine))},
-                            {"ours_over_limit", json(ratio(mine, least))}});
+            rows.push_back({{"name", w.problem.op}, {"dtype", "float64"}, {"shape", w.problem.shape},
+                {"ours_us", json(mine)}, {"torch_us", json(peer)}, {"limit_us", json(least)},
+                {"torch_over_ours", json(ratio(peer, mine))}, {"ours_over_limit", json(ratio(mine, least))}});
         else
-            fmt::print("{:<24}{:>24}{:>24}{:>24}{:>12}{:>12}\n", w.problem.op + " " + w.problem.shape, text(mine), text(peer),
-                       text(least), text(ratio(peer, mine)), text(ratio(mine, least)));
+            fmt::print("{:<24}{:>24}{:>24}{:>24}{:>12}{:>12}\n", w.problem.op + " " + w.problem.shape, text(mine),
+                text(peer), text(least), text(ratio(peer, mine)), text(ratio(mine, least)));
     }
     if (as_json) {
         nlohmann::ordered_json all;
         all["workloads"] = std::move(rows);
-        all["tape"] = {{"ns_per_node", tape.ns_per_node}, {"bytes_per_node", tape.bytes_per_node}, {"fresh_buffers", tape.fresh_buffers}};
+        all["tape"] = {{"ns_per_node", tape.ns_per_node}, {"bytes_per_node", tape.bytes_per_node},
+            {"fresh_buffers", tape.fresh_buffers}};
         fmt::print("{}\n", all.dump(2));
     } else {
-        fmt::print("\ntape: {:.1f} ns and {:.0f} bytes for each scalar node, {} fresh buffers in the steady loop\n", tape.ns_per_node,
-                   tape.bytes_per_node, tape.fresh_buffers);
+        fmt::print("\ntape: {:.1f} ns and {:.0f} bytes for each scalar node, {} fresh buffers in the steady loop\n",
+            tape.ns_per_node, tape.bytes_per_node, tape.fresh_buffers);
     }
     return 0;
 }

@@ -2,15 +2,15 @@
 #include <functional>
 #include <map>
 
-#include <chalkgrad/ops/activations.hpp>
-#include <chalkgrad/ops/arithmetic.hpp>
-#include <chalkgrad/ops/layer_norm.hpp>
-#include <chalkgrad/ops/matmul.hpp>
-#include <chalkgrad/ops/rms_norm.hpp>
-#include <chalkgrad/ops/sdpa.hpp>
-#include <chalkgrad/ops/sinkhorn_log.hpp>
-#include <chalkgrad/ops/softmax.hpp>
-#include <chalkgrad/ops/swiglu_act.hpp>
+#include <chalkgrad/ops/attention/sdpa.hpp>
+#include <chalkgrad/ops/elementwise/activations.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/gate/swiglu_act.hpp>
+#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/ops/norm/layer_norm.hpp>
+#include <chalkgrad/ops/norm/rms_norm.hpp>
+#include <chalkgrad/ops/reduce/softmax.hpp>
+#include <chalkgrad/ops/streams/sinkhorn_log.hpp>
 
 #include "problem.hpp"
 

@@ -12,7 +12,8 @@ std::mt19937_64 engine(7);
 Numbers normal(std::vector<std::size_t> shape, double mean = 0) {
     std::normal_distribution<double> draw(mean, 1);
     Numbers result{std::move(shape), {}};
-    result.values.resize(std::accumulate(result.shape.begin(), result.shape.end(), std::size_t(1), std::multiplies<>()));
+    result.values.resize(
+        std::accumulate(result.shape.begin(), result.shape.end(), std::size_t(1), std::multiplies<>()));
     for (double& x : result.values) x = draw(engine);
     return result;
 }
@@ -41,21 +42,19 @@ Problem gated(const char* op, std::size_t n) {
 }
 
 // Each of 2·20 half-steps multiplies the matrix by a vector, forward, and again backward.
-Problem sinkhorn(std::size_t n) {
-    return {"sinkhorn", by(n, n), {normal({n, n})}, normal({n, n}), 0, {{n, n, 80, 1}}};
-}
+Problem sinkhorn(std::size_t n) { return {"sinkhorn", by(n, n), {normal({n, n})}, normal({n, n}), 0, {{n, n, 80, 1}}}; }
 
-Problem matmul(std::size_t n) { return {"matmul", by(n, n), {normal({n, n}), normal({n, n})}, normal({n, n}), 0, {{n, n, n, 3}}}; }
+Problem matmul(std::size_t n) {
+    return {"matmul", by(n, n), {normal({n, n}), normal({n, n})}, normal({n, n}), 0, {{n, n, n, 3}}};
+}
 
 // Two products forward and four backward for each of 8 heads; causality leaves half of each.
 Problem causal_gqa(std::size_t length) {
     constexpr std::size_t heads = 8, kv_heads = 2, width = 256 / heads;
-    return {"causal_gqa",
-            "d256 T" + std::to_string(length),
-            {normal({heads, length, width}), normal({kv_heads, length, width}), normal({kv_heads, length, width})},
-            normal({heads, length, width}),
-            0,
-            {{length / 2, width, length, 3 * heads}, {length / 2, length, width, 3 * heads}}};
+    return {"causal_gqa", "d256 T" + std::to_string(length),
+        {normal({heads, length, width}), normal({kv_heads, length, width}), normal({kv_heads, length, width})},
+        normal({heads, length, width}), 0,
+        {{length / 2, width, length, 3 * heads}, {length / 2, length, width, 3 * heads}}};
 }
 
 } // namespace
@@ -63,7 +62,8 @@ Problem causal_gqa(std::size_t length) {
 std::vector<Problem> problems() {
     std::vector<Problem> all;
     for (const char* op : {"rms_norm", "layer_norm"})
-        for (const auto& [rows, d] : {std::pair(16, 64), std::pair(128, 256), std::pair(512, 512)}) all.push_back(norm(op, rows, d));
+        for (const auto& [rows, d] : {std::pair(16, 64), std::pair(128, 256), std::pair(512, 512)})
+            all.push_back(norm(op, rows, d));
     constexpr std::size_t sizes[] = {1 << 10, 1 << 15, 1 << 20};
     for (const char* op : {"silu_mul", "gpt_oss"})
         for (const std::size_t n : sizes) all.push_back(gated(op, n));

@@ -1,8 +1,8 @@
 // What a line of the tape costs: scalar operations, recorded, swept and rewound in a steady loop.
 #include <chrono>
 
-#include <chalkgrad/autograd/tape_state.hpp>
-#include <chalkgrad/ops/arithmetic.hpp>
+#include <chalkgrad/autograd/tape/tape_state.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
 
 #include "problem.hpp"
 
@@ -27,11 +27,12 @@ TapeCost tape_cost(std::size_t nodes, int repetitions) {
     for (int i = 0; i < repetitions; ++i) {
         const auto start = std::chrono::steady_clock::now();
         round();
-        least = std::min(least, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+        least =
+            std::min(least, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
     }
     // A node is its record and two inputs; its number and its gradient lie inside the record.
     return {least / static_cast<double>(nodes), static_cast<double>(sizeof(detail::Record) + 2 * sizeof(detail::Index)),
-            tape.pool().fresh() - fresh};
+        tape.pool().fresh() - fresh};
 }
 
 } // namespace bench

@@ -20,9 +20,7 @@ Tensor rms_norm(const std::vector<Tensor>& in) {
     return x * at::rsqrt(x.square().mean({-1}, true) + 1e-6) * in[1];
 }
 
-Tensor layer_norm(const std::vector<Tensor>& in) {
-    return at::layer_norm(in[0], {in[0].size(-1)}, in[1], in[2], 1e-5);
-}
+Tensor layer_norm(const std::vector<Tensor>& in) { return at::layer_norm(in[0], {in[0].size(-1)}, in[1], in[2], 1e-5); }
 
 Tensor silu_mul(const std::vector<Tensor>& in) { return at::silu(in[0]) * in[1]; }
 
@@ -55,7 +53,8 @@ Tensor causal_gqa(const std::vector<Tensor>& in) {
     static const double hidden = -std::numeric_limits<double>::infinity();
     // Built once for each length, as models do.
     static Tensor mask;
-    if (!mask.defined() || mask.size(0) != length) mask = at::full({length, length}, hidden, q.options().requires_grad(false)).triu(1);
+    if (!mask.defined() || mask.size(0) != length)
+        mask = at::full({length, length}, hidden, q.options().requires_grad(false)).triu(1);
     const Tensor scores = at::matmul(q, repeat_heads(k).transpose(-1, -2)) * (1 / std::sqrt(double(q.size(-1)))) + mask;
     return at::matmul(at::softmax(scores, -1), repeat_heads(v));
 }
@@ -77,9 +76,9 @@ public:
         at::set_num_threads(1);
         for (const Numbers& x : problem.inputs) inputs_.push_back(tensor(x).requires_grad_(true));
         using Function = Tensor (*)(const std::vector<Tensor>&);
-        static const std::map<std::string, Function> functions = {
-            {"rms_norm", rms_norm}, {"layer_norm", layer_norm}, {"silu_mul", silu_mul}, {"gpt_oss", gpt_oss}, {"gelu", gelu},
-            {"softmax", softmax}, {"sinkhorn", sinkhorn}, {"matmul", matmul}, {"causal_gqa", causal_gqa}};
+        static const std::map<std::string, Function> functions = {{"rms_norm", rms_norm}, {"layer_norm", layer_norm},
+            {"silu_mul", silu_mul}, {"gpt_oss", gpt_oss}, {"gelu", gelu}, {"softmax", softmax}, {"sinkhorn", sinkhorn},
+            {"matmul", matmul}, {"causal_gqa", causal_gqa}};
         f_ = functions.at(problem.op);
     }
     void round() override {

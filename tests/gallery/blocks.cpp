@@ -1,9 +1,12 @@
 // One wrong backward at a time in every operand of every line of the catalogue's blocks: blame finds each, and nothing else.
 #include <boost/test/unit_test.hpp>
 
-#include <chalkgrad/nn/catalog.hpp>
+#include <chalkgrad/nn/layers/catalog.hpp>
 
 #include "mutants.hpp"
+
+namespace test_blocks {
+BOOST_AUTO_TEST_SUITE(blocks)
 
 using namespace chalkgrad;
 using namespace chalkgrad::gallery;
@@ -11,8 +14,7 @@ using namespace chalkgrad::gallery;
 namespace {
 
 /// Calls f(line, operand) for every operand of every line up to y that wants a gradient.
-template <class F>
-void each_operand(const Var<double>& y, F f) {
+template <class F> void each_operand(const Var<double>& y, F f) {
     detail::TapeState& tape = *y.state();
     for (std::size_t line = 0; line <= y.line(); ++line) {
         const detail::Record& record = tape[static_cast<detail::Index>(line)];
@@ -35,8 +37,6 @@ WrongVjp largest_lost(std::size_t k) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(blocks)
-
 BOOST_AUTO_TEST_CASE(every_line_of_every_block_is_blamed_for_its_own_fault) {
     std::size_t faults = 0;
     for (const nn::BlockEntry& entry : nn::blocks()) {
@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(every_line_of_every_block_is_blamed_for_its_own_fault) {
             for (const WrongVjp& wrong : {scaled(k, 1.01), largest_lost(k)}) {
                 const Planted fault(y, line, wrong);
                 const std::vector<Blame> found = blame(y);
-                const std::string where = entry.name + ", " + y.state()->label(static_cast<detail::Index>(line)) + ", operand " + std::to_string(k);
+                const std::string where = entry.name + ", " + y.state()->label(static_cast<detail::Index>(line)) +
+                                          ", operand " + std::to_string(k);
                 BOOST_TEST(found.size() == 1u, where);
                 ++faults;
                 if (found.empty()) continue;
@@ -61,3 +62,4 @@ BOOST_AUTO_TEST_CASE(every_line_of_every_block_is_blamed_for_its_own_fault) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+} // namespace test_blocks

@@ -3,15 +3,16 @@
 
 #include <set>
 
-#include <chalkgrad/autograd/alone.hpp>
+#include <chalkgrad/autograd/check/single_op.hpp>
 #include <chalkgrad/chalkgrad.hpp>
 
 #include "survey.hpp"
 
+namespace test_faults {
+BOOST_AUTO_TEST_SUITE(faults)
+
 using namespace chalkgrad;
 using namespace chalkgrad::gallery;
-
-BOOST_AUTO_TEST_SUITE(faults)
 
 BOOST_AUTO_TEST_CASE(each_is_caught_and_blamed) { survey_all(1); }
 
@@ -19,7 +20,8 @@ BOOST_AUTO_TEST_CASE(the_gallery_covers_every_kind_of_op) {
     BOOST_TEST(exhibits().size() >= 60u);
     std::set<std::string> ops;
     for (const Exhibit& exhibit : exhibits()) ops.insert(exhibit.op);
-    for (const CatalogEntry& op : catalog()) BOOST_TEST(ops.count(op.name) == 1u, op.name << " has no wrong backward in the gallery");
+    for (const CatalogEntry& op : catalog())
+        BOOST_TEST(ops.count(op.name) == 1u, op.name << " has no wrong backward in the gallery");
 }
 
 // Along random directions first: what disagrees there is looked at in full.
@@ -59,8 +61,14 @@ BOOST_AUTO_TEST_CASE(faults_that_the_point_hides_are_inconclusive) {
     hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], v[1] * v[1], 1e-5); })));
     hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], {}, 1e-5); })));
     // limits of 7 that numbers from -4 to 4 never reach
-    hidden({x, u}, [](const Vars& v) { return swiglu_act(v[0], v[1], {1.702, 7.0, 7.0, 1.0}); },
-           derivative_of([](const Vars& v) { return swiglu_act(v[0], v[1], {1.702, {}, {}, 1.0}); }));
+    hidden(
+        {x, u},
+        [](const Vars& v) {
+            return swiglu_act(v[0], v[1], {1.702, 7.0, 7.0, 1.0});
+        },
+        derivative_of([](const Vars& v) {
+            return swiglu_act(v[0], v[1], {1.702, {}, {}, 1.0});
+        }));
 }
 
 // One element of a Jacobian is off by a hundred-millionth of the largest.
@@ -75,7 +83,7 @@ BOOST_AUTO_TEST_CASE(single_elements_are_seen) {
             const detail::TapeState& lines = *tape.state();
             const detail::Record& record = lines[static_cast<detail::Index>(y.line())];
             if (record.op == nullptr || !lines[lines.inputs(record)[0]].has(detail::Record::needs_grad)) continue;
-            detail::Alone<double> alone(lines, record);
+            detail::SingleOp<double> alone(lines, record);
             alone.forward();
             double largest = 0;
             std::vector<double> one(y.size(), 0.);
@@ -87,8 +95,8 @@ BOOST_AUTO_TEST_CASE(single_elements_are_seen) {
             if (largest == 0) continue;
             const std::size_t row = rng.integers<std::size_t>(0, y.size());
             const Planted fault(y, y.line(), then([=](const Backward& c) {
-                                    if (c.gx[0]) c.gx[0][row % c.gx[0].size()] += 1e-8 * largest * c.gy[row];
-                                }));
+                if (c.gx[0]) c.gx[0][row % c.gx[0].size()] += 1e-8 * largest * c.gy[row];
+            }));
             GradcheckOptions options;
             options.blind_spots = false;
             const GradcheckReport report = gradcheck(std::vector<Var<double>>{y}, inputs, options);
@@ -130,13 +138,15 @@ struct Block {
             return rms_norm(h, weight("gamma", {4}), 1e-5);
         }();
         const auto scope = tape.scope("ffn");
-        y = h + matmul(swiglu_act(matmul(n, weight("gate", {4, 6})), matmul(n, weight("up", {4, 6}))), weight("down", {6, 4}));
+        y = h + matmul(swiglu_act(matmul(n, weight("gate", {4, 6})), matmul(n, weight("up", {4, 6}))),
+                    weight("down", {6, 4}));
     }
-    template <class Weight>
-    Var<double> attention(const Var<double>& x, Weight weight) {
+    template <class Weight> Var<double> attention(const Var<double>& x, Weight weight) {
         const auto scope = tape.scope("attention");
         const Var<double> n = layer_norm(x, weight("ln_gamma", {4}), weight("ln_beta", {4}), 1e-5);
-        const auto heads = [&](const char* name) { return transpose(reshape(matmul(n, weight(name, {4, 4})), {3, 2, 2}), {1, 0, 2}); };
+        const auto heads = [&](const char* name) {
+            return transpose(reshape(matmul(n, weight(name, {4, 4})), {3, 2, 2}), {1, 0, 2});
+        };
         AttentionOptions options;
         options.causal = true;
         const Var<double> q = rope(heads("w_q")), k = heads("w_k"), v = heads("w_v");
@@ -161,7 +171,8 @@ BOOST_AUTO_TEST_CASE(a_block_is_searched_for_the_line) {
             ++faults;
             const Planted fault(block.y, line, scaled(k, 1.01));
             const GradcheckReport report = gradcheck(std::vector<Var<double>>{block.y}, block.inputs);
-            BOOST_TEST((report.verdict == Verdict::fail), tape.label(static_cast<detail::Index>(line)) << ", operand " << k);
+            BOOST_TEST(
+                (report.verdict == Verdict::fail), tape.label(static_cast<detail::Index>(line)) << ", operand " << k);
             BOOST_TEST_REQUIRE(report.blame.size() == 1u, to_string(report));
             BOOST_TEST(report.blame[0].line == line);
             BOOST_TEST(report.blame[0].input == record.op->input_name(k));
@@ -172,3 +183,4 @@ BOOST_AUTO_TEST_CASE(a_block_is_searched_for_the_line) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+} // namespace test_faults

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include <chalkgrad/autograd/tape.hpp>
+#include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad::gallery {
+
+inline double sigma(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// What a wrong vjp is handed, and the right one to start from.
 struct Backward {
@@ -21,13 +24,16 @@ struct Backward {
 
     void run_right() const { right.vjp(in, y, gy, saved, gx); }
     /// The right vjp of another cotangent.
-    void run_right(const std::vector<double>& other_gy) const { right.vjp(in, y, {other_gy.data(), y.shape}, saved, gx); }
+    void run_right(const std::vector<double>& other_gy) const {
+        right.vjp(in, y, {other_gy.data(), y.shape}, saved, gx);
+    }
 };
 using WrongVjp = std::function<void(const Backward&)>;
 
 class Mutant final : public Op {
 public:
-    Mutant(const Op& right, WrongVjp wrong, bool double_only = false) : right_(right), wrong_(std::move(wrong)), double_only_(double_only) {}
+    Mutant(const Op& right, WrongVjp wrong, bool double_only = false)
+        : right_(right), wrong_(std::move(wrong)), double_only_(double_only) {}
 
     const char* name() const override { return right_.name(); }
     const char* input_name(std::size_t i) const override { return right_.input_name(i); }
@@ -36,19 +42,19 @@ public:
     void attributes(Attributes& out) const override { right_.attributes(out); }
     Shape shape(Shapes in) const override { return right_.shape(in); }
     std::size_t saved(Shapes in) const override { return right_.saved(in); }
-    double natural_length(Ins<double> in) const override { return right_.natural_length(in); }
+    double length_scale(Ins<double> in) const override { return right_.length_scale(in); }
     bool has_kinks() const override { return right_.has_kinks(); }
     bool blocks_gradient() const override { return right_.blocks_gradient(); }
     const DtypeOp* conversion() const override { return right_.conversion(); }
     bool runs_in(Dtype dtype) const override { return right_.runs_in(dtype) && (!double_only_ || dtype == Dtype::f64); }
 
-#define CHALKGRAD_DELEGATE(T)                                                                                                           \
-    void forward(Ins<T> in, Out<T> y, T* saved) const override { right_.forward(in, y, saved); }                                        \
+#define CHALKGRAD_DELEGATE(T)                                                                    \
+    void forward(Ins<T> in, Out<T> y, T* saved) const override { right_.forward(in, y, saved); } \
     void vjp(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const override { spoilt(in, y, gy, saved, gx); }
     CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_DELEGATE)
 #undef CHALKGRAD_DELEGATE
-    void sides(Ins<double> in, Sides& out) const override { right_.sides(in, out); }
-    void sides(Ins<long double> in, Sides& out) const override { right_.sides(in, out); }
+    void kinks(Ins<double> in, KinkSides& out) const override { right_.kinks(in, out); }
+    void kinks(Ins<long double> in, KinkSides& out) const override { right_.kinks(in, out); }
 
     Op* copy_to(void* place) const override { return ::new (place) Mutant(*this); }
     std::size_t bytes() const override { return sizeof(Mutant); }
@@ -56,8 +62,7 @@ public:
 private:
     // As wrong in float and long double as in double, as a templated rule would be; right in dual numbers, which only second
     // derivatives ask for.
-    template <class T>
-    void spoilt(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const {
+    template <class T> void spoilt(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const {
         if constexpr (std::is_same_v<T, double>) {
             wrong_({right_, in, y, gy, saved, gx});
         } else if constexpr (std::is_floating_point_v<T>) {
@@ -74,9 +79,12 @@ private:
                 shapes[k] = in[k].shape;
             }
             const std::vector<double> kept(saved, saved + right_.saved({shapes.data(), shapes.size()}));
-            wrong_({right_, {ins.data(), ins.size()}, in_double(y), in_double(gy), kept.data(), {outs.data(), outs.size()}});
+            wrong_({right_, {ins.data(), ins.size()}, in_double(y), in_double(gy), kept.data(),
+                {outs.data(), outs.size()}});
             for (std::size_t k = 0; k < in.size(); ++k)
-                if (gx[k]) std::transform(outs[k].data, outs[k].data + outs[k].size(), gx[k].data, [](double g) { return static_cast<T>(g); });
+                if (gx[k])
+                    std::transform(outs[k].data, outs[k].data + outs[k].size(), gx[k].data,
+                        [](double g) { return static_cast<T>(g); });
         } else {
             right_.vjp(in, y, gy, saved, gx);
         }
@@ -97,7 +105,9 @@ inline std::size_t line_of(const Var<double>& y, const std::string& op) {
 class Planted {
 public:
     Planted(const Var<double>& y, std::size_t line, WrongVjp wrong, bool double_only = false)
-        : state_(y.state_ref()), line_(static_cast<detail::Index>(line)), right_(*(*state_)[line_].op),
+        : state_(y.state_ref()),
+          line_(static_cast<detail::Index>(line)),
+          right_(*(*state_)[line_].op),
           mutant_(right_, std::move(wrong), double_only) {
         (*state_)[line_].op = &mutant_;
     }
@@ -153,8 +163,8 @@ inline WrongVjp of_cotangent(std::function<void(std::vector<double>&, const Back
 /// Of operand k only the last contribution arrives: overwritten where it should have been added up.
 inline WrongVjp last_only(std::size_t k) {
     return only(k, of_cotangent([k](std::vector<double>& gy, const Backward& c) {
-                    std::fill(gy.begin(), gy.end() - static_cast<std::ptrdiff_t>(std::min(c.in[k].size(), gy.size())), 0.);
-                }));
+        std::fill(gy.begin(), gy.end() - static_cast<std::ptrdiff_t>(std::min(c.in[k].size(), gy.size())), 0.);
+    }));
 }
 
 /// Element by element: gx of operand k = gy · f(call, i).
@@ -181,10 +191,8 @@ inline WrongVjp derivative_of(std::function<Var<double>(const std::vector<Var<do
         y.backward(gy);
         for (std::size_t k = 0; k < c.in.size(); ++k) {
             if (!c.gx[k]) continue;
-            if (x[k].has_grad())
-                std::copy(x[k].grad().begin(), x[k].grad().end(), c.gx[k].data);
-            else
-                std::fill_n(c.gx[k].data, c.gx[k].size(), 0.);
+            if (x[k].has_grad()) std::copy(x[k].grad().begin(), x[k].grad().end(), c.gx[k].data);
+            else std::fill_n(c.gx[k].data, c.gx[k].size(), 0.);
         }
     };
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <chalkgrad/autograd/blame.hpp>
-#include <chalkgrad/ops/catalog.hpp>
+#include <chalkgrad/autograd/check/blame.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 #include "mutant.hpp"
 

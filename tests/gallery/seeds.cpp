@@ -6,6 +6,9 @@
 
 #include "survey.hpp"
 
+namespace test_seeds {
+BOOST_AUTO_TEST_SUITE(seeds)
+
 using namespace chalkgrad;
 using namespace chalkgrad::gallery;
 
@@ -19,8 +22,6 @@ bool unconverged(const Sample& sample, double scale) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(seeds)
 
 BOOST_AUTO_TEST_CASE(each_fault_is_caught_with_every_seed) { survey_all(20); }
 
@@ -41,15 +42,20 @@ BOOST_AUTO_TEST_CASE(right_ops_raise_nothing_at_any_scale) {
                     options.blind_spots = false;
                     if (op.identities) options.identities = op.identities(sample);
                     const GradcheckReport report = gradcheck(std::vector<Var<double>>{y}, inputs, options);
-                    BOOST_TEST((report.verdict != Verdict::fail),
-                               op.name << ", " << sample.name << " times " << scale << ", seed " << seed << ": " << to_string(report));
+                    BOOST_TEST((report.verdict != Verdict::fail), op.name << ", " << sample.name << " times " << scale
+                                                                          << ", seed " << seed << ": "
+                                                                          << to_string(report));
                     ++checks;
                     undecided += report.verdict == Verdict::inconclusive;
                 }
             }
-            BOOST_TEST_MESSAGE(op.name << " times " << scale << ": " << checks << " checks, " << undecided << " inconclusive");
-            if (scale == 1) BOOST_TEST(undecided == 0u, op.name << ": " << undecided << " of " << checks << " inconclusive at its own scale");
+            BOOST_TEST_MESSAGE(
+                op.name << " times " << scale << ": " << checks << " checks, " << undecided << " inconclusive");
+            if (scale == 1)
+                BOOST_TEST(undecided == 0u,
+                    op.name << ": " << undecided << " of " << checks << " inconclusive at its own scale");
         }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+} // namespace test_seeds

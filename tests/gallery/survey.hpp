@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <chalkgrad/autograd/gradcheck.hpp>
+#include <chalkgrad/autograd/check/gradcheck.hpp>
 
 #include "mutants.hpp"
 
@@ -42,7 +42,9 @@ inline void survey_all(std::uint64_t seeds) {
                 const Finding finding = survey(exhibit, seed);
                 BOOST_TEST(finding.caught, finding.report);
                 BOOST_TEST(finding.blamed, finding.report);
-                if (!finding.hinted) BOOST_TEST_MESSAGE("cause not found: " << exhibit.name << ", seed " << seed << ": " << finding.report);
+                if (!finding.hinted)
+                    BOOST_TEST_MESSAGE(
+                        "cause not found: " << exhibit.name << ", seed " << seed << ": " << finding.report);
                 ++all;
                 hinted += finding.hinted;
             }

@@ -19,12 +19,12 @@ Var<double> cube(const Var<double>& x, double factor) {
         x);
 }
 
-}  // namespace
+} // namespace
 
 BOOST_AUTO_TEST_CASE(right_gradients_pass) {
     CHALKGRAD_CHECK_GRADIENT([](const auto& x) { return cube(x, 3); }, Array<double>{0.5, -2});
     CHALKGRAD_CHECK_GRADIENT([](const auto& x, const auto& gamma) { return rms_norm(x, gamma); },
-                             Array<double>{2, -1, 3}, Array<double>{0.5, -2, 3});
+        Array<double>{2, -1, 3}, Array<double>{0.5, -2, 3});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_gradients_fail, *boost::unit_test::expected_failures(1)) {

@@ -1,14 +1,13 @@
 // For tests of ops on arrays: arrays from lists, comparison, refusals, and the gradients of a program.
 #pragma once
 
-#include "unary.hpp"
+#include "elementwise/unary.hpp"
 
-#include <chalkgrad/autograd/random.hpp>
+#include <chalkgrad/autograd/numpy/random.hpp>
 
 namespace chalkgrad::testing {
 
-template <class T = double>
-Array<T> array(const std::vector<std::size_t>& shape, const std::vector<double>& numbers) {
+template <class T = double> Array<T> array(const std::vector<std::size_t>& shape, const std::vector<double>& numbers) {
     Array<T> x = Array<T>::from_shape(shape);
     BOOST_TEST_REQUIRE(x.size() == numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) x.data()[i] = static_cast<T>(numbers[i]);
@@ -29,14 +28,14 @@ inline Array<double> counting(const std::vector<std::size_t>& shape) {
 /// The same shape and, within the bounds of check_near, the same numbers.
 template <class T = double, class U = double>
 void check_array(const Array<T>& got, const Array<U>& expected, double relative = 0, double absolute = 0) {
-    BOOST_TEST_REQUIRE(Shape(got.shape().begin(), got.shape().end()) == Shape(expected.shape().begin(), expected.shape().end()));
+    BOOST_TEST_REQUIRE(
+        Shape(got.shape().begin(), got.shape().end()) == Shape(expected.shape().begin(), expected.shape().end()));
     for (std::size_t i = 0; i < got.size(); ++i)
         BOOST_TEST_CONTEXT("element " << i) check_near(got.data()[i], expected.data()[i], relative, absolute);
 }
 
 /// y = f(inputs) and the gradients of the inputs for the cotangent gy.
-template <class T>
-struct Gradients {
+template <class T> struct Gradients {
     Array<T> y;
     std::vector<Array<work_t<T>>> gx;
 };
@@ -53,14 +52,14 @@ Gradients<T> gradients(F f, const std::vector<Array<T>>& inputs, const Array<wor
 }
 
 /// Whether f throws an Error that begins with the op's name and contains all of `words`.
-template <class F>
-void check_refused(F f, const std::string& op, const std::vector<std::string>& words = {}) {
+template <class F> void check_refused(F f, const std::string& op, const std::vector<std::string>& words = {}) {
     try {
         f();
     } catch (const Error& error) {
         const std::string text = error.what();
         BOOST_TEST(text.starts_with(op + ":"), text);
-        for (const std::string& word : words) BOOST_TEST(text.find(word) != std::string::npos, "'" << word << "' in: " << text);
+        for (const std::string& word : words)
+            BOOST_TEST(text.find(word) != std::string::npos, "'" << word << "' in: " << text);
         return;
     }
     BOOST_TEST(false, op << " was not refused");

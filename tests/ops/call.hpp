@@ -3,19 +3,17 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "unary.hpp"
+#include "elementwise/unary.hpp"
 
 namespace chalkgrad::testing {
 
-template <class T>
-struct Called {
+template <class T> struct Called {
     std::vector<T> y;
     std::vector<std::vector<work_t<T>>> g; ///< of each input, in order
 };
 
 /// f(inputs) with cotangent gy, whose numbers are given in row-major order.
-template <class T, class F>
-Called<T> call(F f, const std::vector<Array<T>>& inputs, const std::vector<work_t<T>>& gy) {
+template <class T, class F> Called<T> call(F f, const std::vector<Array<T>>& inputs, const std::vector<work_t<T>>& gy) {
     Tape tape;
     std::vector<Var<T>> x;
     for (const Array<T>& input : inputs) x.push_back(tape.variable(input));
@@ -30,24 +28,22 @@ Called<T> call(F f, const std::vector<Array<T>>& inputs, const std::vector<work_
 }
 
 /// Numbers in another type.
-template <class To, class From>
-Array<To> converted(const Array<From>& x) {
+template <class To, class From> Array<To> converted(const Array<From>& x) {
     Array<To> result(x.shape());
     for (std::size_t i = 0; i < x.size(); ++i) result.data()[i] = static_cast<To>(x.data()[i]);
     return result;
 }
-template <class To, class From>
-std::vector<To> converted(const std::vector<From>& x) {
+template <class To, class From> std::vector<To> converted(const std::vector<From>& x) {
     return std::vector<To>(x.begin(), x.end());
 }
 
 /// Every element equal to `relative`, or within `relative` times the largest expected one.
-template <class T, class U>
-void check_all(const std::vector<T>& got, const std::vector<U>& expected, double relative) {
+template <class T, class U> void check_all(const std::vector<T>& got, const std::vector<U>& expected, double relative) {
     BOOST_REQUIRE_EQUAL(got.size(), expected.size());
     double largest = 0;
     for (const U& e : expected)
-        if (const double size = std::abs(static_cast<double>(e)); std::isfinite(size)) largest = std::max(largest, size);
+        if (const double size = std::abs(static_cast<double>(e)); std::isfinite(size))
+            largest = std::max(largest, size);
     for (std::size_t i = 0; i < got.size(); ++i)
         BOOST_TEST_CONTEXT("element " << i) check_near(got[i], expected[i], relative, relative * largest);
 }
@@ -55,7 +51,8 @@ void check_all(const std::vector<T>& got, const std::vector<U>& expected, double
 /// f in double and in float against f in long double: the value to 1e-15 and 1e-6, gradients to 2e-15 and `float_gradient`.
 /// f is a generic callable, f(const std::vector<Var<T>>&).
 template <class F>
-void check_scalars_agree(F f, const std::vector<Array<double>>& inputs, const std::vector<double>& gy, double float_gradient) {
+void check_scalars_agree(
+    F f, const std::vector<Array<double>>& inputs, const std::vector<double>& gy, double float_gradient) {
     const auto run = [&]<class T>(T) {
         std::vector<Array<T>> in;
         for (const Array<double>& x : inputs) in.push_back(converted<T>(x));
@@ -75,8 +72,7 @@ void check_scalars_agree(F f, const std::vector<Array<double>>& inputs, const st
 }
 
 /// f throws Error, its message begins with `op`, and the tape is as long as before.
-template <class F>
-void check_refused(const Tape& tape, const std::string& op, F f) {
+template <class F> void check_refused(const Tape& tape, const std::string& op, F f) {
     const std::size_t before = tape.size();
     BOOST_CHECK_EXCEPTION(f(), Error, [&](const Error& e) {
         BOOST_TEST_MESSAGE(e.what());

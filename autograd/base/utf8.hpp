@@ -1,0 +1,26 @@
+// Text that may hold anything: finding its well-formed UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace chalkgrad {
+
+/// The length of the well-formed UTF-8 sequence at the head of `s` (Unicode 15, table 3-7), or 0.
+inline std::size_t utf8_length(std::string_view s) {
+    const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<std::uint8_t>(s[i]) : std::uint8_t{0}; };
+    const auto tail = [&](std::size_t i, std::uint8_t low = 0x80, std::uint8_t high = 0xBF) {
+        return byte(i) >= low && byte(i) <= high;
+    };
+    const std::uint8_t head = byte(0);
+    if (head < 0x80) return 1;
+    if (head >= 0xC2 && head <= 0xDF) return tail(1) ? 2 : 0;
+    if (head >= 0xE0 && head <= 0xEF)
+        return tail(1, head == 0xE0 ? 0xA0 : 0x80, head == 0xED ? 0x9F : 0xBF) && tail(2) ? 3 : 0;
+    if (head >= 0xF0 && head <= 0xF4)
+        return tail(1, head == 0xF0 ? 0x90 : 0x80, head == 0xF4 ? 0x8F : 0xBF) && tail(2) && tail(3) ? 4 : 0;
+    return 0;
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,90 @@
+// The program under check: its lines, its blocks, and names for what a report says.
+#include <chalkgrad/autograd/check/check_state.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace chalkgrad::detail {
+
+CheckState::CheckState(
+    const std::vector<Var<double>>& outputs_, const std::vector<Var<double>>& inputs_, const GradcheckOptions& options_)
+    : outputs(outputs_), inputs(inputs_), options(options_), program(outputs_) {
+    for (const Var<double>& y : outputs) {
+        output_lines.push_back(y.line());
+        rows += y.size();
+    }
+    const TapeState& tape = *outputs.front().state();
+    for (const Var<double>& x : inputs) {
+        dependents.push_back(program.dependents(x.line()));
+        lengths.push_back(detail::lengths(x));
+        lines.insert(lines.end(), dependents.back().begin(), dependents.back().end());
+    }
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    for (const std::uint32_t line : lines)
+        if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
+}
+
+void CheckState::allocate_blocks(const std::vector<std::vector<Span>>& structure) {
+    blocks.clear();
+    std::size_t row = 0;
+    for (std::size_t y = 0; y < outputs.size(); row += outputs[y].size(), ++y)
+        for (std::size_t x = 0; x < inputs.size(); ++x) {
+            Block& b = blocks.emplace_back();
+            b.output = y;
+            b.input = x;
+            b.rows = outputs[y].size();
+            b.columns = inputs[x].size();
+            std::size_t stored = 0;
+            for (std::size_t i = 0; i < b.rows; ++i) {
+                Span& span = b.spans.emplace_back(structure[x].empty() ? Span{0, b.columns} : structure[x][row + i]);
+                span.at = stored;
+                stored += span.count;
+            }
+            for (auto matrix : {&Block::analytic, &Block::numeric, &Block::error}) (b.*matrix).assign(stored, 0);
+            if (has_dual) b.dual.assign(stored, 0);
+            b.on_kink.assign(b.columns, 0);
+        }
+}
+
+double CheckState::size_of(const Var<double>& v) {
+    double size = 0;
+    for (std::size_t i = 0; i < v.size(); ++i)
+        if (std::isfinite(v.data()[i])) size = std::max(size, std::abs(v.data()[i]));
+    return size;
+}
+
+void CheckState::restore() {
+    for (const Var<double>& x : inputs) std::copy_n(x.data(), x.size(), program.values(x.line()));
+    program.run();
+}
+
+std::vector<Array<double>> draw_directions(const CheckState& s, Generator& rng) {
+    std::vector<Array<double>> directions;
+    for (const Var<double>& x : s.inputs) directions.push_back(rng.standard_normal(x.shape()));
+    return directions;
+}
+
+Array<double> draw_cotangent(const Var<double>& y, Generator& rng) {
+    Array<double> w = rng.standard_normal(y.shape());
+    for (std::size_t i = 0; i < w.size(); ++i)
+        if (!std::isfinite(y.data()[i])) w.data()[i] = 0;
+    return w;
+}
+
+void set_tangents(CheckState& s, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions) {
+    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+        const std::size_t line = s.inputs[x].line();
+        for (std::size_t j = 0; j < s.inputs[x].size(); ++j)
+            program.values(line)[j] = {s.program.values(line)[j], directions[x].data()[j]};
+    }
+    program.run();
+}
+
+std::string describe(const Var<double>& x) {
+    const std::string name = x.name();
+    return name.empty() ? fmt::format("line {}", x.line()) : name;
+}
+
+} // namespace chalkgrad::detail

@@ -1,0 +1,302 @@
+// Differences of order 4 that confirm a backward; of order 6, whose disagreement with order 4 is the error estimate, where
+// they do not; one-sided ones at kinks.
+#include <chalkgrad/autograd/check/difference.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace chalkgrad::detail {
+namespace {
+
+template <class U> constexpr U epsilon = std::numeric_limits<U>::epsilon();
+
+/// Steps as fractions of a length: truncation of order 6 meets rounding near the seventh root of the unit.
+template <class U> constexpr double fractions[] = {2e-3, 2e-4, 2e-5};
+template <> constexpr double fractions<double>[] = {5e-3, 2e-2, 5e-4};
+/// Smaller ones, with fewer digits, for a kink close by that no op declares.
+template <class U> constexpr double fine_fractions[] = {2e-6, 2e-7, 2e-8, 2e-9};
+template <> constexpr double fine_fractions<double>[] = {5e-5, 5e-6};
+
+/// Relative error below which a column is settled.
+template <class U> constexpr double settled_at = 1e-13;
+template <> constexpr double settled_at<double> = 1e-10;
+/// And above which a kink close by is looked for.
+template <class U> constexpr double suspicious_at = 1e-10;
+template <> constexpr double suspicious_at<double> = 1e-7;
+
+/// A power of two near fraction · length: x + h then keeps all digits of both.
+template <class U> U step_of(double fraction, double length) {
+    return static_cast<U>(std::exp2(std::round(std::log2(fraction * length))));
+}
+
+Slopes unknown(std::size_t n) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    return {std::vector<double>(n, nan), std::vector<double>(n, nan)};
+}
+
+template <class U> void keep_better(Slopes& best, std::size_t i, Estimate<U> estimate) {
+    if (!std::isfinite(estimate.slope) || estimate.error >= best.error[i]) return;
+    best.slope[i] = static_cast<double>(estimate.slope);
+    best.error[i] = static_cast<double>(estimate.error);
+}
+
+} // namespace
+
+std::vector<double> lengths(const Var<double>& x) {
+    std::vector<double> result;
+    double square = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) square += x.data()[j] * x.data()[j];
+    const double typical = std::sqrt(square / static_cast<double>(x.size()));
+    if (typical > 0 && std::isfinite(typical)) result.push_back(typical);
+    const TapeState& tape = *x.state();
+    for (Index i = static_cast<Index>(x.line()); i < tape.size(); ++i) {
+        const Record& record = tape[i];
+        if (record.op == nullptr) continue;
+        const Index* in = tape.inputs(record);
+        if (std::find(in, in + record.input_count, x.line()) == in + record.input_count) continue;
+        std::vector<In<double>> ins(record.input_count);
+        for (std::size_t k = 0; k < record.input_count; ++k)
+            if (in[k] != absent) ins[k] = {static_cast<const double*>(tape[in[k]].value), tape[in[k]].shape};
+        const double length = record.op->length_scale({ins.data(), ins.size()});
+        if (length > 0 && std::isfinite(length)) result.push_back(length);
+    }
+    if (result.empty()) result.push_back(1);
+    return result;
+}
+
+template <class U> void Differences<U>::at(U t, Values& values) {
+    for (std::size_t k = 0; k < direction_->size(); ++k) {
+        const Move& move = (*direction_)[k];
+        program_.values(move.leaf)[move.element] = origin_[k] + t * static_cast<U>(move.weight);
+    }
+    program_.run(*lines_);
+    values.y.clear();
+    for (const std::size_t output : outputs_) {
+        const U* y = program_.values(output);
+        values.y.insert(values.y.end(), y, y + program_.size(output));
+    }
+    values.sides = program_.kinks(*lines_).fingerprint();
+}
+
+/// Makes `lines` the ones that change; those of the directions before are run once more, for their leaves are back.
+template <class U> void Differences<U>::go_to(const std::vector<std::uint32_t>& lines) {
+    if (lines_ == &lines) return;
+    if (lines_ != nullptr) program_.run(*lines_);
+    lines_ = &lines;
+    at(0, here_);
+}
+
+// The values at ±h, ±2h, …, ±n h, in points_ with plus before minus; step: what was really added, since x + h is rounded.
+// Returns false where they cross a kink.
+template <class U> template <int n> bool Differences<U>::around(U h, U (&step)[n]) {
+    for (int k = 0; k < n; ++k) {
+        const U t = h * U(k + 1);
+        for (const int side : {0, 1}) {
+            Values& point = points_[2 * k + side];
+            at(side == 0 ? t : -t, point);
+            if (point.sides != here_.sides) return false;
+        }
+        step[k] = direction_->size() == 1 ? ((origin_[0] + t) - (origin_[0] - t)) / 2 : t;
+    }
+    return true;
+}
+
+// Four points; false where they cross a kink, where a slope is not the backward's, or where it cannot be told.
+template <class U> bool Differences<U>::as_expected(U h, const Expected& expected, Slopes& found) {
+    U step[2];
+    if (!around(h, step)) return false;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        const U here = here_.y[i];
+        if (!std::isfinite(here)) continue; // no slope to expect
+        const U up[2] = {points_[0].y[i], points_[2].y[i]}, down[2] = {points_[1].y[i], points_[3].y[i]};
+        const auto [slope, truncation] = short_estimate(up, down, step, static_cast<U>(expected.size[i]));
+        const U noise = 8 * epsilon<U> * std::max(std::abs(up[1]), std::abs(down[1])) / h, error = truncation + noise;
+        const U allowed = static_cast<U>(expected.tolerance * expected.size[i]);
+        const bool still = slope == 0 && expected.slope[i] == 0 && up[0] == down[0];
+        if (!still && !(std::abs(slope - static_cast<U>(expected.slope[i])) <= allowed && 10 * error <= allowed))
+            return false;
+        const auto jump = [&](int k) { return std::abs((up[k] - here) - (here - down[k])) / step[k]; };
+        if (jump(0) > U(1e-6) * std::abs(slope) + 4 * noise && 2 * jump(1) < 3 * jump(0)) return false; // bent
+        found.slope[i] = static_cast<double>(slope);
+        found.error[i] = static_cast<double>(error);
+    }
+    return true;
+}
+
+// Order 2, without an estimate of its own: its truncation is taken for 1e-7.
+template <class U> bool Differences<U>::two_points(U h, Slopes& best) {
+    U step[1];
+    if (!around(h, step)) return false;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        const U up = points_[0].y[i], down = points_[1].y[i], slope = (up - down) / (2 * step[0]);
+        keep_better<U>(
+            best, i, {slope, U(1e-7) * std::abs(slope) + 8 * epsilon<U> * std::max(std::abs(up), std::abs(down)) / h});
+    }
+    return true;
+}
+
+// Truncation and rounding. A stencil that is wider than the shortest length may step over what the function does there: what
+// truncation it sees is then taken for a bend over that length, of which it saw a quarter.
+template <class U> U Differences<U>::error_of(U truncation, U noise, U h) const {
+    const U shortest = static_cast<U>(lengths_.back());
+    return (h > shortest && truncation > noise ? 4 * truncation * h / shortest : truncation) + noise;
+}
+
+// Returns false where the stencil crosses a kink.
+template <class U> bool Differences<U>::central(U h, Slopes& best) {
+    U step[3];
+    if (!around(h, step)) return false;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        U up[3], down[3], largest = 0;
+        for (int k = 0; k < 3; ++k) {
+            up[k] = points_[2 * k].y[i];
+            down[k] = points_[2 * k + 1].y[i];
+            largest = std::max({largest, std::abs(up[k]), std::abs(down[k])});
+        }
+        Estimate<U> estimate = central_estimate(up, down, step);
+        const U noise = 8 * epsilon<U> * largest / h;
+        estimate.error = error_of(estimate.error, noise, h);
+        keep_better(best, i, estimate);
+        // Right slope minus left slope: of a smooth function it grows with the step, at a kink it stays.
+        const auto jump = [&](int k) { return std::abs((up[k] - here_.y[i]) - (here_.y[i] - down[k])) / step[k]; };
+        bent_ = bent_ || (jump(0) > U(1e-6) * std::abs(estimate.slope) + 4 * noise && jump(2) < 2 * jump(0));
+    }
+    return true;
+}
+
+// From the point in one direction only, five values: order 4, with order 3 as the estimate. All lie on the side of the
+// point, or, where that is on a kink (`leaves_kink`), on one side of it; else false.
+template <class U> bool Differences<U>::one_sided(U signed_h, bool leaves_kink, Slopes& best) {
+    for (int k = 0; k < 4; ++k) {
+        at(signed_h * U(k + 1), points_[k]);
+        if (points_[k].sides != (leaves_kink ? points_[0].sides : here_.sides)) return false;
+    }
+    const U h = direction_->size() == 1 ? (origin_[0] + signed_h) - origin_[0] : signed_h;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        const U f0 = here_.y[i], f1 = points_[0].y[i], f2 = points_[1].y[i], f3 = points_[2].y[i], f4 = points_[3].y[i];
+        const U fourth = (-25 * f0 + 48 * f1 - 36 * f2 + 16 * f3 - 3 * f4) / (12 * h);
+        const U third = (-11 * f0 + 18 * f1 - 9 * f2 + 2 * f3) / (6 * h);
+        const U largest = std::max({std::abs(f0), std::abs(f1), std::abs(f2), std::abs(f3), std::abs(f4)});
+        const U noise = 16 * epsilon<U> * largest / std::abs(h);
+        keep_better<U>(best, i, {fourth, error_of(std::abs(fourth - third), noise, std::abs(h))});
+    }
+    return true;
+}
+
+template <class U> bool Differences<U>::settled(const Slopes& slopes, double relative) const {
+    double slope = 0, error = 0;
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        if (std::isnan(slopes.error[i])) return false;
+        slope = std::max(slope, std::abs(slopes.slope[i]));
+        error = std::max(error, slopes.error[i]);
+    }
+    return error <= relative * slope;
+}
+
+template <class U>
+Column Differences<U>::along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines,
+    std::vector<double> lengths, const Expected* expected) {
+    direction_ = &direction;
+    lengths_ = std::move(lengths);
+    std::sort(lengths_.begin(), lengths_.end(), std::greater<>());
+    lengths_.erase(std::unique(lengths_.begin(), lengths_.end()), lengths_.end());
+    origin_.clear();
+    for (const Move& move : direction) origin_.push_back(program_.values(move.leaf)[move.element]);
+    bent_ = false;
+    go_to(lines);
+
+    Column column{unknown(here_.y.size()), {}, true};
+    const bool confirmed = expected != nullptr && std::any_of(lengths_.begin(), lengths_.end(), [&](double length) {
+        // A wider stencil may step over what the function does.
+        return short_fraction * length <= lengths_.back() &&
+               as_expected(step_of<U>(short_fraction, length), *expected, column);
+    });
+    if (!confirmed) measure(column);
+    for (std::size_t k = 0; k < direction.size(); ++k)
+        program_.values(direction[k].leaf)[direction[k].element] = origin_[k];
+    return column;
+}
+
+template <class U> void Differences<U>::measure(Column& column) {
+    static_cast<Slopes&>(column) = unknown(here_.y.size());
+    bool found = false; // a stencil that crosses no kink
+    const auto try_all = [&](auto&& stencil) {
+        for (const double fraction : fractions<U>)
+            for (const double length : lengths_) {
+                found |= stencil(step_of<U>(fraction, length));
+                if (found && settled(column, settled_at<U>)) return;
+            }
+    };
+    if (quick_) found = two_points(step_of<U>(6e-6, std::sqrt(lengths_.front() * lengths_.back())), column);
+    if (!found) try_all([&](U h) { return central(h, column); });
+    if (!found) // close to a kink: look away from it
+        try_all([&](U h) { return one_sided(h, false, column) || one_sided(-h, false, column); });
+    if (!found) on_kink(column);
+    else if (!quick_ && (bent_ || !settled(column, suspicious_at<U>))) look_closer(column);
+}
+
+template <class U> void Differences<U>::on_kink(Column& column) {
+    Slopes left = unknown(here_.y.size()), right = left;
+    for (const double fraction : fractions<U>) {
+        one_sided(-step_of<U>(fraction, lengths_.back()), true, left);
+        one_sided(step_of<U>(fraction, lengths_.back()), true, right);
+    }
+    for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        column.slope[i] = (left.slope[i] + right.slope[i]) / 2;
+        column.error[i] = std::max(left.error[i], right.error[i]);
+    }
+    column.both_sides.emplace(std::move(left), std::move(right));
+}
+
+// Central differences did not settle, or look bent: perhaps a kink that no op declares lies here or close by. Both
+// sides are then looked at alone, with smaller steps too.
+template <class U> void Differences<U>::look_closer(Column& column) {
+    const std::size_t n = here_.y.size();
+    Slopes left = unknown(n), right = unknown(n);
+    const auto both = [&](double fraction) {
+        for (const double length : lengths_) {
+            const U h = step_of<U>(fraction, length);
+            one_sided(-h, false, left);
+            one_sided(h, false, right);
+        }
+    };
+    for (const double fraction : fractions<U>) both(fraction);
+    for (const double fraction : fine_fractions<U>) both(fraction);
+    // A large step over a kink close by looks like a slope too. The smallest step has few digits, enough to tell.
+    Slopes finest_left = unknown(n), finest_right = finest_left;
+    const U least = step_of<U>(2e-9, lengths_.back());
+    one_sided(-least, false, finest_left);
+    one_sided(least, false, finest_right);
+    // Far in saturation everything bends within a rounding error of x: no one could tell a kink there.
+    const bool believable = lengths_.front() <= 1e4 * lengths_.back();
+    double steepest = 0;
+    for (const double slope : column.slope)
+        if (std::isfinite(slope)) steepest = std::max(steepest, std::abs(slope));
+    for (std::size_t i = 0; i < n; ++i) {
+        const double l = left.slope[i], r = right.slope[i], size = std::max(std::abs(l), std::abs(r)),
+                     jump = std::abs(l - r);
+        const double worse = std::max(left.error[i], right.error[i]);
+        const double closest_l = finest_left.slope[i], closest_r = finest_right.slope[i];
+        if (believable && worse <= 1e-6 * size && jump > 1e-5 * size + 20 * worse + 1e-9 * steepest) {
+            if (std::abs(closest_l - closest_r) > 0.5 * jump) {
+                column.declared = false;
+                column.slope[i] = (l + r) / 2;
+                column.error[i] = worse;
+                continue;
+            }
+            // Near, not here: one of the sides is this one's.
+            const bool is_left = std::abs(l - closest_l) < std::abs(r - closest_r);
+            column.slope[i] = is_left ? l : r;
+            column.error[i] = is_left ? left.error[i] : right.error[i];
+            continue;
+        }
+        keep_better<double>(column, i, {l, left.error[i]});
+        keep_better<double>(column, i, {r, right.error[i]});
+    }
+    if (!column.declared) column.both_sides.emplace(std::move(left), std::move(right));
+}
+
+template class Differences<double>;
+template class Differences<long double>;
+
+} // namespace chalkgrad::detail

@@ -1,0 +1,113 @@
+// Slopes of a program by differences: several steps, the best estimate kept, no stencil across a kink.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <chalkgrad/autograd/tape/replay.hpp>
+
+namespace chalkgrad::detail {
+
+template <class U> struct Estimate { U slope, error; };
+
+/// f′ from the values one, two and three steps up and down; step[k] is half the way between up[k] and down[k]. Order 6:
+/// [45 (f₁ − f₋₁) − 9 (f₂ − f₋₂) + (f₃ − f₋₃)] / 60h; its distance to order 4 is the error.
+template <class U> Estimate<U> central_estimate(const U* up, const U* down, const U* step) {
+    U d[3];
+    for (int k = 0; k < 3; ++k) d[k] = (up[k] - down[k]) / (2 * step[k]);
+    const U sixth = (15 * d[0] - 6 * d[1] + d[2]) / 10, fourth = (4 * d[0] - d[1]) / 3;
+    return {sixth, std::abs(sixth - fourth)};
+}
+
+/// The step of the stencil that only confirms, as a fraction of a length: order 4 and rounding both leave a dozen digits there.
+inline constexpr double short_fraction = 6e-5;
+/// f′ from the values one and two steps up and down: order 4, [8 (f₁ − f₋₁) − (f₂ − f₋₂)] / 12h. What it is off, relative to
+/// the `size` of slopes, is about the square of what order 2 is off; a hundred times that is allowed for. That is a guess: it
+/// holds where the slope is also what was expected.
+template <class U> Estimate<U> short_estimate(const U* up, const U* down, const U* step, U size) {
+    const U near = (up[0] - down[0]) / (2 * step[0]), far = (up[1] - down[1]) / (2 * step[1]),
+            fourth = (4 * near - far) / 3;
+    const U second_order = std::abs(fourth - near);
+    return {fourth, second_order * std::min(U(1), 100 * second_order / size)};
+}
+
+/// Slopes of all output elements along one direction, with estimates of their absolute errors; NaN where no difference was
+/// finite.
+struct Slopes {
+    std::vector<double> slope, error;
+};
+
+/// The slopes along one direction. Where the point lies on a kink, `both_sides` has the slopes on its left and on its right, and
+/// the column itself their mean.
+struct Column : Slopes {
+    std::optional<std::pair<Slopes, Slopes>> both_sides;
+    bool declared = true; ///< the kink is one that an op names; else it was seen in the differences
+};
+
+/// What the backward says the slopes are, by output element, and the size of slopes that are judged with each. A short stencil
+/// that agrees settles a column; one that does not, or cannot tell, is followed by longer ones.
+struct Expected {
+    std::vector<double> slope, size;
+    double tolerance = 0; ///< as a fraction of the size
+};
+
+/// How much of a slope dy/dx may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x / length are
+/// rounded there, so a softmax of large logits has no more digits than that leaves; and what it weighs is as large as y.
+inline double rounding_loss(double epsilon, double y, double x, double length) {
+    const double felt = x / length;
+    return epsilon * (1000 * std::max({1.0, y, felt}) + 30 * y * felt) / length;
+}
+
+/// A part of a direction: how fast one element of a leaf moves.
+struct Move {
+    std::size_t leaf, element;
+    double weight = 1;
+};
+
+/// Lengths over which a program may bend along a leaf: the size of its numbers, and what the ops that read it declare.
+std::vector<double> lengths(const Var<double>& x);
+
+/// Differences of a program in U: long double, or double where an op knows no other.
+template <class U> class Differences {
+public:
+    /// `quick`: two points and no more where no kink is near, as other checkers do.
+    Differences(Replay<U>& program, std::vector<std::size_t> outputs, bool quick = false)
+        : program_(program), outputs_(std::move(outputs)), quick_(quick) {}
+
+    /// The slopes of all outputs at the program's point. `lines` are the lines that depend on the direction's leaves, one list for
+    /// each; steps are fractions of `lengths`. Leaves are left as they were; lines between are not run again before they matter.
+    Column along(const std::vector<Move>& direction, const std::vector<std::uint32_t>& lines,
+        std::vector<double> lengths, const Expected* expected = nullptr);
+
+private:
+    struct Values {
+        std::vector<U> y;
+        std::uint64_t sides = 0;
+    };
+    void at(U t, Values& values);
+    template <int n> bool around(U h, U (&step)[n]);
+    void go_to(const std::vector<std::uint32_t>& lines);
+    void measure(Column& column);
+    bool as_expected(U h, const Expected& expected, Slopes& found);
+    bool two_points(U h, Slopes& best);
+    U error_of(U truncation, U noise, U h) const;
+    bool central(U h, Slopes& best);
+    bool one_sided(U signed_h, bool leaves_kink, Slopes& best);
+    bool settled(const Slopes& slopes, double relative) const;
+    void on_kink(Column& column);
+    void look_closer(Column& column);
+
+    Replay<U>& program_;
+    const std::vector<std::size_t> outputs_;
+    const bool quick_;
+    const std::vector<Move>* direction_ = nullptr;
+    const std::vector<std::uint32_t>* lines_ = nullptr;
+    std::vector<double> lengths_; ///< largest first
+    std::vector<U> origin_;       ///< what the moved elements are at the point
+    Values here_, points_[6];     ///< here_ holds for all directions with the same lines
+    bool bent_ = false;           ///< a second difference did not shrink with the step: a kink that no op declares
+};
+
+} // namespace chalkgrad::detail

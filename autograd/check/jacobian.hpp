@@ -1,0 +1,64 @@
+// Whole derivatives of a function of one array: Jacobian, its products, Hessian, singular values.
+#pragma once
+
+#include <vector>
+
+#include <chalkgrad/autograd/tape/tape.hpp>
+
+namespace chalkgrad {
+
+/// How a Jacobian is built: one reverse sweep for each output element, or one forward in dual numbers for each input element.
+enum class By { rows, columns };
+
+/// J of a recorded program, shape (y.size(), x.size()): J[i][j] = ∂y_i/∂x_j, both counted row-major. x is a variable. By rows
+/// it comes from the backwards, by columns from the forwards: two answers that must agree. Throws Error for misuse.
+Array<double> jacobian(const Var<double>& y, const Var<double>& x, By by = By::rows);
+
+/// J v: the derivative of y along the direction v, of x's shape; exact, by dual numbers. The shape is y's.
+Array<double> jvp(const Var<double>& y, const Var<double>& x, const Array<double>& v);
+
+/// H v for a one-element y: the backward run in dual numbers, so no second set of formulas and no differences. Shape of x.
+Array<double> hvp(const Var<double>& y, const Var<double>& x, const Array<double>& v);
+
+/// The Hessian of a one-element y, shape (x.size(), x.size()), one hvp for each column.
+Array<double> hessian(const Var<double>& y, const Var<double>& x);
+
+/// Singular values of a matrix, largest first (LAPACK's gesdd through xtensor-blas). Throws Error unless it has two axes and finite
+/// numbers.
+std::vector<double> singular_values(const Array<double>& matrix);
+
+namespace detail {
+
+/// f(x) recorded on a tape of its own, then whatever `what` makes of it.
+template <class F, class What> auto with_recorded(F&& f, const Array<double>& x, What&& what) {
+    Tape tape;
+    const Var<double> leaf = tape.variable(x, "x");
+    const Var<double> y = f(leaf);
+    return what(y, leaf);
+}
+
+} // namespace detail
+
+/// The same for a function of a Var at the point x: jacobian([](const auto& x) { return rms_norm(x); }, x).
+template <class F>
+requires std::is_invocable_v < F, const Var<double>
+& > Array<double> jacobian(F&& f, const Array<double>& x, By by = By::rows) {
+    return detail::with_recorded(f, x, [&](const auto& y, const auto& leaf) { return jacobian(y, leaf, by); });
+}
+template <class F>
+requires std::is_invocable_v < F, const Var<double>
+& > Array<double> jvp(F&& f, const Array<double>& x, const Array<double>& v) {
+    return detail::with_recorded(f, x, [&](const auto& y, const auto& leaf) { return jvp(y, leaf, v); });
+}
+template <class F>
+requires std::is_invocable_v < F, const Var<double>
+& > Array<double> hvp(F&& f, const Array<double>& x, const Array<double>& v) {
+    return detail::with_recorded(f, x, [&](const auto& y, const auto& leaf) { return hvp(y, leaf, v); });
+}
+template <class F>
+requires std::is_invocable_v < F, const Var<double>
+& > Array<double> hessian(F&& f, const Array<double>& x) {
+    return detail::with_recorded(f, x, [&](const auto& y, const auto& leaf) { return hessian(y, leaf); });
+}
+
+} // namespace chalkgrad

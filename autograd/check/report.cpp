@@ -1,0 +1,94 @@
+// What gradcheck says: in words, and as JSON for other programs.
+#include <cmath>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/check/gradcheck.hpp>
+
+namespace chalkgrad {
+
+const char* name(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::pass:
+            return "pass";
+        case Verdict::fail:
+            return "fail";
+        case Verdict::kink:
+            return "kink";
+        case Verdict::inconclusive:
+            return "inconclusive";
+    }
+    return "fail";
+}
+
+std::string to_string(const GradcheckReport& report) {
+    std::string text = fmt::format(
+        "{}: {} elements{}, {} wrong; against differences {:.2g}, dual numbers {:.2g}, transpose identity {:.2g}{}, "
+        "second order {:.2g}\n",
+        name(report.verdict), report.elements, report.projected ? " along random directions" : "", report.failed,
+        report.difference, report.dual, report.transpose,
+        report.identity ? fmt::format(", known identities {:.2g}", *report.identity) : "", report.second_order);
+    const JacobianElement& w = report.worst;
+    if (report.verdict != Verdict::pass && !w.op.empty())
+        text += fmt::format(
+            "  worst: {}, d {}[{}] / d {}[{}]: backward {:.17g}, differences {:.17g}, relative error {:.2g}, tolerance "
+            "{:.2g}\n",
+            w.op, w.output, fmt::join(w.output_index, ", "), w.input, fmt::join(w.index, ", "), w.analytic, w.numeric,
+            w.relative_error, w.tolerance);
+    for (const Kink& kink : report.kinks)
+        text +=
+            fmt::format("  kink{}: {}[{}] → [{}]: slopes {:.6g} (left), {:.6g} (right); the backward takes {:.6g}\n",
+                kink.declared ? "" : " that no op declares", kink.input, fmt::join(kink.index, ", "),
+                fmt::join(kink.output_index, ", "), kink.left, kink.right, kink.analytic);
+    if (!report.why.empty()) text += "  " + report.why + "\n";
+    return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const GradcheckReport& report) { return out << to_string(report); }
+
+namespace {
+
+/// JSON has no such numbers, and null would hide which it was.
+nlohmann::json number(double value) {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    return value;
+}
+
+nlohmann::json to_json(const Array<double>& array) {
+    nlohmann::json numbers = nlohmann::json::array();
+    for (const double v : array) numbers.push_back(number(v));
+    return {{"shape", std::vector<std::size_t>(array.shape().begin(), array.shape().end())}, {"numbers", numbers}};
+}
+
+} // namespace
+
+std::string to_json(const GradcheckReport& report) {
+    const JacobianElement& w = report.worst;
+    nlohmann::json kinks = nlohmann::json::array(), blame = kinks, proposal = kinks;
+    for (const Kink& kink : report.kinks)
+        kinks.push_back({{"input", kink.input}, {"index", kink.index}, {"output_index", kink.output_index},
+            {"left", number(kink.left)}, {"right", number(kink.right)}, {"analytic", number(kink.analytic)},
+            {"convention", number(kink.convention)}, {"declared", kink.declared}});
+    for (const Blame& b : report.blame)
+        blame.push_back({{"line", b.line}, {"op", b.op}, {"scope", b.scope}, {"input", b.input},
+            {"error", number(b.error)}, {"hint", b.hint}});
+    for (const Array<double>& array : report.proposal) proposal.push_back(to_json(array));
+    const nlohmann::json json = {{"verdict", name(report.verdict)},
+        {"worst", {{"op", w.op}, {"output", w.output}, {"output_index", w.output_index}, {"input", w.input},
+                      {"index", w.index}, {"analytic", number(w.analytic)}, {"numeric", number(w.numeric)},
+                      {"relative_error", number(w.relative_error)}, {"tolerance", number(w.tolerance)}}},
+        {"oracles", {{"difference", number(report.difference)}, {"dual", number(report.dual)},
+                        {"transpose", number(report.transpose)},
+                        {"identity", number(std::max(report.identity.value_or(0), report.transpose))},
+                        {"second_order", number(report.second_order)}}},
+        {"identities_declared", report.identity.has_value()}, {"elements", report.elements},
+        {"failed_elements", report.failed}, {"projected", report.projected}, {"resolution", number(report.resolution)},
+        {"why", report.why}, {"text", to_string(report)}, {"blame", blame}, {"kinks", kinks}, {"proposal", proposal}};
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,40 @@
+// The list of checks that a program has registered, and their reports as JSON.
+#include <chalkgrad/autograd/check/testing.hpp>
+
+#include <nlohmann/json.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct Registered {
+    std::string name;
+    std::function<GradcheckReport(const GradcheckOptions&)> check;
+};
+
+/// Filled by initialisers of global variables, so it must be made at its first use.
+std::vector<Registered>& registered() {
+    static std::vector<Registered> checks;
+    return checks;
+}
+
+} // namespace
+
+bool register_check(std::string name, std::function<GradcheckReport(const GradcheckOptions&)> check) {
+    registered().push_back({std::move(name), std::move(check)});
+    return true;
+}
+
+std::string check_registered(const GradcheckOptions& options) {
+    nlohmann::json reports = nlohmann::json::array();
+    for (const Registered& one : registered()) {
+        nlohmann::json json;
+        try {
+            json = nlohmann::json::parse(to_json(one.check(options)));
+        } catch (const std::exception& error) { json = {{"error", error.what()}}; }
+        json["name"] = one.name;
+        reports.push_back(std::move(json));
+    }
+    return reports.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,286 @@
+// Reading a graph off a tape, and following the residual stream in it.
+#include <chalkgrad/autograd/graph/graph.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include <chalkgrad/autograd/tape/numbers.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// The outermost scope with the role of a norm around a line, or 0.
+std::size_t norm_scope(const Graph& graph, const GraphNode& node) {
+    std::size_t found = 0;
+    for (std::size_t scope = node.scope; scope != 0; scope = graph.scopes[scope].parent)
+        if (graph.scopes[scope].role == Role::norm) found = scope;
+    return found;
+}
+/// A norm, or a part of one that is made of several lines.
+bool in_norm(const Graph& graph, const GraphNode& node) {
+    return node.role == Role::norm || norm_scope(graph, node) != 0;
+}
+
+/// Where a stream ends whose last add this is: behind the norm that alone reads it, else here.
+std::size_t end_of_stream(const Graph& graph, std::size_t add) {
+    std::size_t end = add, scope = 0;
+    for (const GraphEdge& edge : graph.edges) {
+        if (edge.from != add) continue;
+        const GraphNode& reader = graph.nodes[edge.to];
+        const std::size_t its_scope = norm_scope(graph, reader);
+        const bool same_norm = end == add || end == edge.to || (scope != 0 && scope == its_scope);
+        if (!in_norm(graph, reader) || !same_norm) return add;
+        end = edge.to;
+        scope = its_scope;
+    }
+    if (scope != 0)
+        for (const GraphNode& node : graph.nodes)
+            if (!node.is_leaf() && norm_scope(graph, node) == scope) end = node.line;
+    return end;
+}
+
+/// Whether a linear op mixes streams, the second last axis of x, rather than features: its coefficients stand before x as in A X,
+/// or are a square matrix over the streams, or are not on the tape at all.
+bool mixes_streams(const Graph& graph, std::size_t line, const GraphEdge& x) {
+    const Graph::Operands operands = graph.operands(line);
+    const Shape& shape = graph.nodes[x.from].shape;
+    if (operands.size() == 1) return true;
+    if (shape.rank() < 2) return false;
+    const std::size_t streams = shape[shape.rank() - 2];
+    for (const GraphEdge& edge : operands) {
+        const Shape& other = graph.nodes[edge.from].shape;
+        if (edge.from == x.from || other.rank() < 2) continue;
+        const bool square = other.last() == streams && other[other.rank() - 2] == streams;
+        if (square && (edge.operand < x.operand || streams != shape.last())) return true;
+    }
+    return false;
+}
+
+/// How an add continues the stream, if it does. `known` holds the residual adds before it, by line.
+std::optional<ResidualAdd> residual_add(
+    const Graph& graph, std::size_t line, const std::vector<std::optional<ResidualAdd>>& known) {
+    constexpr int most_branches = 8; // side by side from one point of the stream
+    const Graph::Operands operands = graph.operands(line);
+    if (graph.nodes[line].role != Role::add || operands.size() != 2 || operands[0].from == operands[1].from) return {};
+    for (const bool swapped : {false, true}) {
+        ResidualAdd add;
+        add.line = line;
+        add.carrier = operands[swapped].from;
+        add.branch = operands[!swapped].from;
+        if (graph.nodes[add.branch].given || !(graph.nodes[add.carrier].shape == graph.nodes[line].shape)) continue;
+        std::size_t at = add.carrier;
+        for (int adds = 0; adds < most_branches;) {
+            if (depends(graph, add.branch, at)) {
+                // Other parts of the branch may read the stream before it was moved into this shape.
+                while (graph.nodes[at].role == Role::structure && handed_on(graph, at)) at = handed_on(graph, at)->from;
+                add.from = at;
+                return add;
+            }
+            if (known[at]) {
+                at = known[at]->carrier;
+                add.parallel = true;
+                ++adds;
+            } else if (const auto handed = handed_on(graph, at)) {
+                at = handed->from;
+                add.scaled |= handed->scaled && !add.parallel;
+                add.mixed |= handed->mixed && !add.parallel;
+            } else {
+                break;
+            }
+        }
+    }
+    return {};
+}
+
+/// Marks the stream between the trunk's first residual add and its end, as number `stack`.
+void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk,
+    const std::vector<std::optional<ResidualAdd>>& known, std::size_t stack) {
+    // From the point where the first branch leaves, to the last add and on through what keeps the shape: Post-LN's norm.
+    std::size_t begin = trunk.size(), last = 0;
+    for (std::size_t k = 0; k < trunk.size(); ++k) {
+        if (!known[trunk[k]]) continue;
+        const auto from = std::find(trunk.begin(), trunk.end(), known[trunk[k]]->from);
+        begin = std::min<std::size_t>(begin, static_cast<std::size_t>(from - trunk.begin()));
+        last = k;
+        graph.residual_adds.push_back(*known[trunk[k]]);
+        graph.residual_adds.back().stack = stack;
+    }
+    if (begin == trunk.size()) return;
+    while (last + 1 < trunk.size() && graph.nodes[trunk[last + 1]].shape == graph.nodes[trunk[last]].shape &&
+           (in_norm(graph, graph.nodes[trunk[last + 1]]) || handed_on(graph, trunk[last + 1])))
+        ++last;
+    for (std::size_t k = begin; k <= last; ++k) {
+        graph.nodes[trunk[k]].on_stream = true;
+        if (k == begin) continue;
+        for (std::size_t e = graph.first_edge[trunk[k]]; e < graph.first_edge[trunk[k] + 1]; ++e)
+            if (graph.edges[e].from == trunk[k - 1]) {
+                graph.edges[e].residual = true;
+                break;
+            }
+    }
+}
+
+void find_stream(Graph& graph) {
+    std::vector<std::optional<ResidualAdd>> known(graph.nodes.size());
+    for (const GraphNode& node : graph.nodes) known[node.line] = residual_add(graph, node.line, known);
+    std::vector<char> walked(graph.nodes.size(), 0);
+    std::size_t trunks = 0;
+    const auto follow = [&](std::size_t end) {
+        std::vector<std::size_t> trunk;
+        for (std::optional<std::size_t> at = end; at && !walked[*at];
+             at = known[*at] ? known[*at]->carrier : main_operand(graph, *at)) {
+            walked[*at] = 1;
+            trunk.push_back(*at);
+        }
+        std::reverse(trunk.begin(), trunk.end());
+        mark_stream(graph, trunk, known, trunks++);
+    };
+    for (std::size_t i = graph.nodes.size(); i-- > 0;)
+        if (graph.nodes[i].kind == GraphNode::Kind::output) follow(i);
+    // A stream that the outputs only see through a branch: the encoder beside a decoder. Its adds take the stream as it is.
+    if (!graph.residual_adds.empty())
+        for (std::size_t i = graph.nodes.size(); i-- > 0;)
+            if (known[i] && !walked[i] && known[i]->from == known[i]->carrier &&
+                graph.scopes[graph.nodes[i].scope].role == Role::none)
+                follow(end_of_stream(graph, i));
+    std::sort(graph.residual_adds.begin(), graph.residual_adds.end(),
+        [](const ResidualAdd& a, const ResidualAdd& b) { return a.line < b.line; });
+    std::map<std::size_t, std::size_t> number; // of a trunk, in the order of their first adds
+    for (ResidualAdd& add : graph.residual_adds) add.stack = number.try_emplace(add.stack, number.size()).first->second;
+}
+
+} // namespace
+
+bool depends(const Graph& graph, std::size_t to, std::size_t from, const std::vector<char>& closed) {
+    if (to <= from) return to == from;
+    std::vector<char> reached(to - from + 1, 0);
+    reached[0] = 1;
+    for (std::size_t i = from + 1; i <= to; ++i) {
+        if (!closed.empty() && closed[i]) continue;
+        for (const GraphEdge& edge : graph.operands(i))
+            if (edge.from >= from && reached[edge.from - from]) reached[i - from] = 1;
+    }
+    return reached[to - from] != 0;
+}
+
+std::optional<std::size_t> main_operand(const Graph& graph, std::size_t line) {
+    const GraphNode& node = graph.nodes[line];
+    const auto first = [&](auto fits) -> std::optional<std::size_t> {
+        for (const GraphEdge& edge : graph.operands(line))
+            if (fits(graph.nodes[edge.from])) return edge.from;
+        return {};
+    };
+    const auto flows = [](const GraphNode& from) { return !from.given; };
+    if (const auto same = first([&](const GraphNode& from) { return flows(from) && from.shape == node.shape; }))
+        return same;
+    return first(flows);
+}
+
+std::optional<PassThrough> handed_on(const Graph& graph, std::size_t line) {
+    const GraphNode& node = graph.nodes[line];
+    const Graph::Operands operands = graph.operands(line);
+    const auto x = main_operand(graph, line);
+    if (node.is_leaf() || !x) return {};
+    const Shape& shape = graph.nodes[*x].shape;
+    const GraphEdge& edge =
+        *std::find_if(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x; });
+    switch (node.role) {
+        case Role::structure: {
+            const bool alone = std::all_of(operands.begin(), operands.end(),
+                [&](const GraphEdge& e) { return e.from == *x || graph.nodes[e.from].given; });
+            if (alone && shape.size() == node.shape.size()) return PassThrough{*x};
+            return {};
+        }
+        case Role::linear:
+            if (shape == node.shape && mixes_streams(graph, line, edge)) return PassThrough{*x, false, true};
+            return {};
+        case Role::none: {
+            // x beside numbers or parameters that are smaller than x: a multiple of x.
+            const bool multiple = operands.size() > 1 && shape == node.shape &&
+                                  std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) {
+                                      const GraphNode& other = graph.nodes[e.from];
+                                      return e.from == *x || (other.given && other.shape.size() < node.shape.size());
+                                  });
+            if (multiple) return PassThrough{*x, true};
+            return {};
+        }
+        default:
+            return {};
+    }
+}
+
+std::vector<char> Graph::scopes_with_adds() const {
+    std::vector<char> holds(scopes.size(), 0);
+    for (const ResidualAdd& add : residual_adds)
+        for (std::size_t s = nodes[add.line].scope; s != 0; s = scopes[s].parent) holds[s] = 1;
+    return holds;
+}
+
+std::string Graph::scope_path(std::size_t scope) const {
+    std::string path;
+    for (; scope != 0; scope = scopes[scope].parent) path = scopes[scope].name + (path.empty() ? "" : "/") + path;
+    return path;
+}
+
+namespace {
+
+/// Whether an op's result is as given as its operands are. What picks rows out of a table makes data of a parameter.
+bool is_given(const Graph& graph, std::size_t line) {
+    const GraphNode& node = graph.nodes[line];
+    if (node.is_leaf()) return node.kind == GraphNode::Kind::parameter || node.kind == GraphNode::Kind::constant;
+    for (const GraphEdge& edge : graph.operands(line)) {
+        const GraphNode& from = graph.nodes[edge.from];
+        if (!from.given || (node.role == Role::structure && from.shape.size() != node.shape.size())) return false;
+    }
+    return true;
+}
+
+Graph read(const Tape& tape, const std::vector<std::size_t>* inputs, const std::vector<std::size_t>& outputs) {
+    const auto contains = [](const std::vector<std::size_t>& list, std::size_t i) {
+        return std::find(list.begin(), list.end(), i) != list.end();
+    };
+    for (const auto* list : {inputs, &outputs})
+        for (const std::size_t line : list == nullptr ? std::vector<std::size_t>() : *list)
+            if (line >= tape.size())
+                throw Error("graph_of: there is no line " + std::to_string(line) + " on a tape of " +
+                            std::to_string(tape.size()) + " lines");
+    Graph graph;
+    for (std::size_t i = 0; i < tape.scope_count(); ++i) graph.scopes.push_back(tape.scope_info(i));
+    std::vector<char> is_read(tape.size(), 0);
+    graph.first_edge.push_back(0);
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        const Line line = tape.line(i);
+        for (std::size_t k = 0; k < line.inputs.size(); ++k) {
+            if (line.inputs[k] < 0) continue;
+            const auto from = static_cast<std::size_t>(line.inputs[k]);
+            is_read[from] = 1;
+            graph.edges.push_back({from, i, line.input_names[k], k});
+        }
+        graph.first_edge.push_back(graph.edges.size());
+        GraphNode::Kind kind = GraphNode::Kind::op;
+        if (line.kind == Line::Kind::constant) kind = GraphNode::Kind::constant;
+        if (line.kind == Line::Kind::variable)
+            kind = inputs == nullptr ? GraphNode::Kind::input : GraphNode::Kind::parameter;
+        if (inputs != nullptr && contains(*inputs, i)) kind = GraphNode::Kind::input;
+        std::optional<double> number;
+        if (kind == GraphNode::Kind::constant && line.shape.size() == 1 && !tape.shapes_only())
+            number = values_of(tape, i)[0];
+        graph.nodes.push_back({i, kind, line.op, line.name, line.attributes, line.shape, line.dtype, line.scope,
+            line.role, line.needs_grad, number});
+        graph.nodes.back().given = is_given(graph, i);
+    }
+    for (GraphNode& node : graph.nodes)
+        if (node.kind == GraphNode::Kind::op && (outputs.empty() ? !is_read[node.line] : contains(outputs, node.line)))
+            node.kind = GraphNode::Kind::output;
+    find_stream(graph);
+    return graph;
+}
+
+} // namespace
+
+Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) {
+    return read(tape, &inputs, outputs);
+}
+Graph graph_of(const Tape& tape) { return read(tape, nullptr, {}); }
+
+} // namespace chalkgrad

@@ -1,0 +1,70 @@
+// Vars and tapes as text.
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/tape/numbers.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// Printed width: code points, as UTF-8 continuation bytes take no column.
+std::size_t width(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+} // namespace
+
+template <class T> std::ostream& operator<<(std::ostream& out, const Var<T>& x) {
+    if (!x) return out << "Var (not set)";
+    const std::string name = x.name();
+    out << (name.empty() ? "line " + std::to_string(x.line()) : name) << ' ' << x.shape() << ' '
+        << chalkgrad::name(dtype_of<T>);
+    if (x.tape().shapes_only()) return out << ", shape only";
+    return out << '\n' << format_array(values_of(x.tape(), x.line()), x.shape());
+}
+
+#define CHALKGRAD_INSTANTIATE(T) template std::ostream& operator<<(std::ostream&, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+std::ostream& operator<<(std::ostream& out, const Tape& tape) {
+    constexpr std::size_t columns = 8;
+    using Row = std::array<std::string, columns>;
+    std::vector<Row> rows{{"line", "name", "op", "inputs", "shape", "value", "gradient", "scope"}};
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        const Line line = tape.line(i);
+        Row row;
+        row[0] = std::to_string(i);
+        row[1] = line.name;
+        row[2] = line.kind == Line::Kind::op ? line.op : name(line.kind);
+        for (const std::ptrdiff_t input : line.inputs)
+            row[3] += (row[3].empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
+        row[4] = to_string(line.shape) + (line.dtype == Dtype::f64 ? "" : std::string(" ") + name(line.dtype));
+        row[5] = tape.shapes_only() ? "shape only" : to_string(summarize(values_of(tape, i)));
+        const auto gradient = gradient_of(tape, i);
+        row[6] = gradient ? to_string(summarize(*gradient)) : "not computed";
+        row[7] = tape.state()->scope_path(static_cast<detail::Index>(line.scope));
+        rows.push_back(std::move(row));
+    }
+    std::array<std::size_t, columns> widths{};
+    std::array<bool, columns> unused{};
+    for (std::size_t k = 0; k < columns; ++k) {
+        for (const Row& row : rows) widths[k] = std::max(widths[k], width(row[k]));
+        unused[k] = std::all_of(rows.begin() + 1, rows.end(), [k](const Row& row) { return row[k].empty(); });
+    }
+    for (const Row& row : rows) {
+        std::string text;
+        for (std::size_t k = 0; k < columns; ++k) {
+            if (unused[k]) continue; // no names, no scopes: no such column
+            text += row[k] + std::string(widths[k] - width(row[k]) + 2, ' ');
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        out << text << '\n';
+    }
+    return out;
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,37 @@
+// What the experiments on papers must give: reference values by name, and the judgement against them.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <chalkgrad/experiments/report/report.hpp>
+
+namespace chalkgrad {
+
+/// Where the reference values come from.
+inline constexpr const char* reference_source = "NumPy and PyTorch in float64, same draws";
+
+/// Reference values of one experiment, which may have several tables.
+struct ReferenceTable {
+    struct Row {
+        std::string_view name;
+        std::vector<double> values; ///< one for each column
+    };
+    std::string_view experiment;
+    std::vector<std::string_view> columns;
+    std::vector<Row> rows;
+};
+
+const std::vector<ReferenceTable>& reference_tables();
+
+/// The value for the report's experiment in that row and column. Throws Error where there is none.
+double reference(const Report& report, std::string_view row, std::string_view column);
+
+/// Reports values as the numbers "row: column", each judged against its reference unless the run draws from another
+/// seed: judge(report, "pre, s = 1", tolerance, {{"RMS after block 0", rms[0]}, {"RMS after block 24", rms[24]}}).
+void judge(Report& report, std::string_view row, Tolerance tolerance,
+    std::initializer_list<std::pair<std::string_view, double>> columns);
+
+} // namespace chalkgrad

@@ -1,0 +1,47 @@
+// Peri-LN paper, course §6: at initialisation the variance of the residual stream grows linearly with depth.
+#include <chalkgrad/experiments/course/block_stack.hpp>
+#include <chalkgrad/experiments/course/measure.hpp>
+#include <chalkgrad/experiments/course/references.hpp>
+#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/report/parallel.hpp>
+
+#include <fmt/format.h>
+
+namespace chalkgrad::variance_growth_experiment {
+namespace {
+
+using nn::Placement;
+
+constexpr std::size_t depth = 48, seeds = 5;
+constexpr std::uint64_t reference_seed = 300; // and the four after it
+
+void run(Report& report, const ExperimentOptions& options) {
+    const std::vector<double> blocks = iota(0, depth);
+    Plot plot{"variance", "Mean square of the state, mean of 5 seeds", {"block"}, {"RMS(x)²"}, {}};
+    for (const Placement placement : {Placement::pre, Placement::peri}) {
+        const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds, [&](uint128 seed) {
+            std::vector<double> variance = run_stack(draw_stack(seed, depth), placement).rms;
+            for (double& each : variance) each *= each;
+            return variance;
+        });
+        const Tolerance tolerance = Tolerance::relative(1e-10);
+        const double per_block = slope(blocks, mean); // the mean of the slopes is the slope of the mean
+        judge(report, nn::name(placement), tolerance,
+            {{"slope of RMS^2 per block", per_block}, {"RMS^2 after block 48", mean.back()}});
+        report.measured(fmt::format("{}: RMS^2 per block", nn::name(placement)), per_block,
+            placement == Placement::peri
+                ? "two branches of variance 1, if they are not correlated: 2"
+                : "Peri-LN paper: linear growth under Pre-LN at initialisation; the slope is the branches' variance");
+        plot.series.push_back({nn::name(placement), blocks, mean, Mark::line_points});
+    }
+    report.plot(plot);
+    report.not_reproduced("growth of the variance during training", "it takes training runs");
+}
+
+} // namespace
+
+Experiment experiment() {
+    return {"variance_growth", "6", "How fast does the residual stream grow with depth at initialisation?", run};
+}
+
+} // namespace chalkgrad::variance_growth_experiment

@@ -1,0 +1,102 @@
+// Choosing and running experiments.
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/report/page.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace chalkgrad {
+
+std::vector<const Experiment*> experiments_named(
+    const std::vector<Experiment>& catalogue, const std::vector<std::string>& names) {
+    std::vector<const Experiment*> chosen;
+    for (const std::string& name : names) {
+        const Experiment& found =
+            find_named(catalogue, name, "run: there is no experiment", "chalkgrad list experiments");
+        if (std::find(chosen.begin(), chosen.end(), &found) == chosen.end()) chosen.push_back(&found);
+    }
+    return chosen;
+}
+
+std::vector<const Experiment*> experiments_of_section(
+    const std::vector<Experiment>& catalogue, std::string_view section) {
+    std::vector<const Experiment*> chosen;
+    std::vector<std::string> known;
+    for (const Experiment& experiment : catalogue) {
+        const std::string& own = experiment.section;
+        if (own == section || (!section.empty() && own.starts_with(fmt::format("{}.", section))))
+            chosen.push_back(&experiment);
+        if (std::find(known.begin(), known.end(), own) == known.end()) known.push_back(own);
+    }
+    if (chosen.empty())
+        throw Error(fmt::format(
+            "run: no experiment belongs to section '{}'; those with some are {}", section, fmt::join(known, ", ")));
+    return chosen;
+}
+
+std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
+    const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start) {
+    using clock = std::chrono::steady_clock;
+    const bool writes = !folder.path.empty();
+    if (writes) check_output_folder("run", folder.path);
+    std::vector<Finished> finished;
+    FileSet files;
+    for (const Experiment* const experiment : chosen) {
+        if (on_start) on_start(*experiment);
+        Finished& result =
+            finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value())});
+        const clock::time_point start = clock::now();
+        experiment->run(result.report, options);
+        result.seconds = std::chrono::duration<double>(clock::now() - start).count();
+        if (!writes) continue;
+        for (Report::File& file : result.report.files()) {
+            result.files.push_back(folder.path / file.name);
+            if (folder.with_index && file.name.ends_with(".svg")) result.pictures.push_back(file);
+            files.add(result.files.back(), std::move(file.bytes));
+        }
+    }
+    if (writes && folder.with_index) files.add(folder.path / "index.html", report_page(finished));
+    files.publish();
+    return finished;
+}
+
+Finished run_experiment(
+    const Experiment& experiment, const std::filesystem::path& folder, const ExperimentOptions& options) {
+    return std::move(run_experiments({&experiment}, options, {folder, true}).front());
+}
+
+std::string summary(const std::vector<Finished>& finished) {
+    std::size_t holding = 0, numbers = 0;
+    std::string failed;
+    for (const Finished& each : finished) {
+        holding += each.report.holds();
+        numbers += each.report.numbers().size();
+        for (const Report::Number& number : each.report.numbers())
+            if (!number.holds) failed += fmt::format("  {}: {}\n", each.experiment.name, number.name);
+    }
+    return fmt::format("{} of {} experiments hold ({} numbers checked).\n{}{}", holding, finished.size(), numbers,
+        failed.empty() ? "" : "These numbers failed:\n", failed);
+}
+
+nlohmann::json to_json(const std::vector<Finished>& finished) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Finished& each : finished) {
+        nlohmann::json one = each.report.to_json();
+        one["section"] = each.experiment.section;
+        one["question"] = each.experiment.question;
+        one["seconds"] = each.seconds;
+        one["files"] = nlohmann::json::array();
+        for (const std::filesystem::path& file : each.files) one["files"].push_back(file.string());
+        all.push_back(std::move(one));
+    }
+    return {{"experiments", std::move(all)}};
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,97 @@
+// Vars, tapes and graphs as notebooks show them.
+#include <chalkgrad/experiments/report/mime.hpp>
+
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/graph/dot.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/experiments/report/render.hpp>
+
+namespace chalkgrad {
+namespace {
+
+constexpr std::size_t longest = 8, edge = 3, none = static_cast<std::size_t>(-1);
+
+/// Which of n indices are shown; `none` stands for those left out.
+std::vector<std::size_t> shown(std::size_t n) {
+    std::vector<std::size_t> list;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (n > longest && i == edge) {
+            list.push_back(none);
+            i = n - edge;
+        }
+        list.push_back(i);
+    }
+    return list;
+}
+
+/// The last axis runs to the right, all others down.
+std::string grid(const std::string& caption, const std::vector<double>& numbers, const Shape& shape) {
+    const std::size_t columns = shape.rank() == 0 ? 1 : shape.last(),
+                      rows = columns == 0 ? 0 : numbers.size() / columns;
+    std::string html = fmt::format("<table><caption>{}</caption>\n", xml_line(caption));
+    for (const std::size_t i : shown(rows)) {
+        html += "<tr>";
+        for (const std::size_t j : shown(columns))
+            html += i == none || j == none ? "<td>…</td>" : fmt::format("<td>{:.6g}</td>", numbers[i * columns + j]);
+        html += "</tr>\n";
+    }
+    return html + "</table>\n";
+}
+
+template <class Printed> std::string printed(const Printed& x) {
+    std::ostringstream out;
+    out << x;
+    return out.str();
+}
+
+} // namespace
+
+template <class T> nlohmann::json mime_bundle_repr(const Var<T>& x) {
+    if (!x) return {{"text/plain", printed(x)}};
+    const Tape tape = x.tape();
+    const std::size_t line = x.line();
+    const std::string head = fmt::format("{} {} {}", x.name().empty() ? fmt::format("line {}", line) : x.name(),
+        to_string(x.shape()), name(dtype_of<T>));
+    std::string html = tape.shapes_only() ? fmt::format("<p>{}, shape only</p>\n", xml_line(head))
+                                          : grid(head, values_of(tape, line), x.shape());
+    if (const auto gradient = gradient_of(tape, line)) html += grid("gradient", *gradient, x.shape());
+    return {{"text/plain", printed(x)}, {"text/html", html}};
+}
+
+#define CHALKGRAD_INSTANTIATE(T) template nlohmann::json mime_bundle_repr(const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+nlohmann::json mime_bundle_repr(const Tape& tape) {
+    std::string html =
+        "<table><tr><th>line</th><th>name</th><th>op</th><th>inputs</th><th>shape</th><th>value</th><th>gradient</"
+        "th><th>scope</th></tr>\n";
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        const Line line = tape.line(i);
+        const auto gradient = gradient_of(tape, i);
+        std::string inputs;
+        for (const std::ptrdiff_t input : line.inputs)
+            inputs += (inputs.empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
+        html += fmt::format("<tr><td>{}</td>", i);
+        for (const std::string& cell : {line.name, line.kind == Line::Kind::op ? line.op : std::string(name(line.kind)),
+                 inputs, to_string(line.shape),
+                 tape.shapes_only() ? std::string("shape only") : to_string(summarize(values_of(tape, i))),
+                 gradient ? to_string(summarize(*gradient)) : std::string("not computed"),
+                 tape.state()->scope_path(static_cast<detail::Index>(line.scope))})
+            html += fmt::format("<td>{}</td>", xml_line(cell));
+        html += "</tr>\n";
+    }
+    return {{"text/plain", printed(tape)}, {"text/html", html + "</table>\n"}};
+}
+
+nlohmann::json mime_bundle_repr(const Graph& graph) {
+    const std::string dot = to_dot(graph);
+    return {{"text/plain", dot}, {"image/svg+xml", render_dot(dot, "svg")}};
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,330 @@
+// The report of a run as one HTML page: parts for the sections of the course, in them the experiments.
+#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/experiments/report/embedded.hpp>
+#include <chalkgrad/experiments/report/inline_svg.hpp>
+#include <chalkgrad/experiments/report/listing.hpp>
+#include <chalkgrad/experiments/report/markdown.hpp>
+#include <chalkgrad/experiments/report/page.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace chalkgrad {
+namespace {
+
+/// What the course calls its sections; other sections go by their number alone.
+std::string_view section_title(std::string_view section) {
+    static constexpr std::pair<std::string_view, std::string_view> titles[] = {
+        {"1", "The three jobs surrounding attention"},
+        {"2", "How the block evolved"},
+        {"3", "Three useful classical analogies"},
+        {"4", "A block makes two successive residual updates"},
+        {"5", "What LayerNorm and RMSNorm compute"},
+        {"6", "Placement changes the computation graph"},
+        {"7", "Q/K normalization: check the equation and the axis"},
+        {"8", "Why a gate adds a matrix"},
+        {"9", "Budgeting SwiGLU and reading its variants"},
+        {"10", "From tensor shapes to 8,030,261,248 parameters"},
+        {"11", "Element-wise alternatives: DyT and DyISRU"},
+        {"12", "Several residual streams: what mHC constrains"},
+        {"15", "Reading gpt-oss from code"},
+    };
+    for (const auto& [number, title] : titles)
+        if (number == section) return title;
+    return {};
+}
+
+/// "6" of "6.2".
+std::string chapter(const Finished& finished) {
+    return finished.experiment.section.substr(0, finished.experiment.section.find('.'));
+}
+
+/// The id of a chapter's part of the page.
+std::string anchor(std::string_view chapter) {
+    std::string id = "section-";
+    for (const char c : chapter) id += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+    return id;
+}
+
+std::string heading(std::string_view section) {
+    const std::string number =
+        section.empty() ? "" : fmt::format("<span class=\"section-number\">§{}</span>", xml_line(section));
+    return number + xml_line(section.empty() ? "Experiments" : section_title(section));
+}
+
+// ---- numbers
+
+/// A number as a person reads it: whole ones whole, others with `digits` significant digits.
+std::string shown(double number, int digits = 7) {
+    const bool whole = std::abs(number) < 1e15 && number == std::round(number);
+    std::string said = whole ? fmt::format("{:.0f}", number) : fmt::format("{:.{}g}", number, digits);
+    std::string power;
+    if (const std::size_t e = said.find('e'); e != std::string::npos) {
+        power = fmt::format("10<sup>{}</sup>", std::stoi(said.substr(e + 1)));
+        said.resize(e);
+    }
+    if (std::isfinite(number)) said = with_commas(std::move(said));
+    if (!power.empty()) said = said == "1" ? power : said + " · " + power;
+    for (std::size_t at = said.find('-'); at != std::string::npos; at = said.find('-')) said.replace(at, 1, "−");
+    return said;
+}
+
+std::string shown(Tolerance tolerance) {
+    if (tolerance.bound == 0) return "exact";
+    return fmt::format("± {}{}", shown(tolerance.bound, 2), tolerance.is_relative ? " of it" : "");
+}
+
+std::string verdict(bool holds) {
+    return holds ? "<td class=\"verdict pass\">✓ pass</td>" : "<td class=\"verdict fail\">✗ FAIL</td>";
+}
+
+// ---- tables
+
+struct Column {
+    std::string_view name;
+    bool is_number = false;
+};
+
+std::string table_head(std::string_view caption, const std::vector<Column>& columns) {
+    std::string html =
+        fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", xml_line(caption));
+    for (const Column& column : columns)
+        html += fmt::format(
+            "<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "", xml_line(column.name));
+    return html + "</tr></thead>\n<tbody>\n";
+}
+constexpr const char* table_end = "</tbody></table></div>\n";
+
+std::string cell(std::string_view raw) { return fmt::format("<td>{}</td>", xml_line(raw)); }
+std::string number_cell(const std::string& html) { return fmt::format("<td class=\"number\">{}</td>", html); }
+
+std::string table_of(const std::vector<const Report::Number*>& numbers) {
+    std::string html = table_head(
+        "Numbers", {{""}, {"here", true}, {"expected", true}, {"tolerance", true}, {"stated by"}, {"verdict"}});
+    for (const Report::Number* const each : numbers)
+        html += fmt::format("<tr>{}{}{}{}{}{}</tr>\n", cell(each->name), number_cell(shown(each->value)),
+            number_cell(shown(each->expected)), number_cell(shown(each->tolerance)), cell(each->source),
+            verdict(each->holds));
+    return html + table_end;
+}
+
+/// What failed is always in sight; a long list of what holds is folded.
+std::string numbers(const Report& report) {
+    std::vector<const Report::Number*> holding, failed;
+    for (const Report::Number& each : report.numbers()) (each.holds ? holding : failed).push_back(&each);
+    std::string html = failed.empty() ? "" : table_of(failed);
+    if (holding.empty()) return html;
+    if (holding.size() <= 30) return html + table_of(holding);
+    return html + fmt::format("<details><summary>{} numbers, {} within their tolerances</summary>\n{}</details>\n",
+                      holding.size(), failed.empty() ? "all" : "these", table_of(holding));
+}
+
+std::string measured(const Report& report) {
+    if (report.measured().empty()) return "";
+    std::string html = table_head("Measured here", {{""}, {"here", true}, {"what it speaks for"}});
+    for (const Report::Measured& each : report.measured())
+        html += fmt::format("<tr>{}{}{}</tr>\n", cell(each.name), number_cell(shown(each.value)), cell(each.claim));
+    return html + table_end;
+}
+
+std::string not_reproduced(const Report& report) {
+    if (report.not_reproduced().empty()) return "";
+    std::string html = table_head("Not reproduced here", {{""}, {"why"}});
+    for (const Report::NotReproduced& each : report.not_reproduced())
+        html += fmt::format("<tr>{}{}</tr>\n", cell(each.name), cell(each.why));
+    return html + table_end;
+}
+
+std::string table(const Table& table) {
+    std::vector<Column> columns;
+    for (const std::string& column : table.columns) columns.push_back({column});
+    std::string html = table_head(table.name, columns);
+    const auto as_cell = [](const auto& value) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) return cell(value);
+        else return fmt::format("<td>{}</td>", shown(static_cast<double>(value)));
+    };
+    for (const std::vector<Cell>& row : table.rows) {
+        html += "<tr>";
+        for (const Cell& each : row) html += std::visit(as_cell, each.value());
+        html += "</tr>\n";
+    }
+    html += table_end;
+    if (table.rows.size() <= 24) return html;
+    return fmt::format(
+        "<details><summary>Table {}: {} rows</summary>{}</details>\n", xml_line(table.name), table.rows.size(), html);
+}
+
+// ---- an experiment
+
+/// The files of that name, whatever they end in.
+std::string downloads(const Finished& finished, const std::string& stem) {
+    std::string html;
+    for (const auto& file : finished.files)
+        if (file.stem() == stem)
+            html += fmt::format("{}<a href=\"{}\">{}</a>", html.empty() ? "" : " · ", file.filename().string(),
+                file.extension().string().substr(1));
+    return html;
+}
+
+std::string pictures(const Finished& finished) {
+    std::string html;
+    for (const Report::File& each : finished.pictures) {
+        const bool plot = each.bytes.find("gnuplot_canvas") != std::string::npos;
+        const std::string stem = each.name.substr(0, each.name.rfind('.'));
+        html += fmt::format("<figure class=\"{}\">\n{}\n<figcaption>{}</figcaption></figure>\n",
+            plot ? "plot" : "graph", inline_svg(each.bytes, stem + "-"), downloads(finished, stem));
+    }
+    return html;
+}
+
+/// Whether the listing calls this op.
+bool calls(std::string_view listing, std::string_view op) {
+    const auto in_word = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':';
+    };
+    for (std::size_t at = listing.find(op); at != std::string_view::npos; at = listing.find(op, at + 1)) {
+        const std::size_t end = at + op.size();
+        if (end < listing.size() && (listing[end] == '(' || listing[end] == '<') &&
+            (at == 0 || !in_word(listing[at - 1])))
+            return true;
+    }
+    return false;
+}
+
+std::vector<std::string> ops_of(const Finished& finished) {
+    std::vector<std::string> ops;
+    for (const CatalogEntry& op : catalog())
+        if (calls(finished.experiment.listing, op.name) &&
+            !embedded(fmt::format("docs/derivations/{}.md", op.name)).empty())
+            ops.emplace_back(op.name);
+    return ops;
+}
+
+std::string code(const Finished& finished) {
+    const std::string& listing = finished.experiment.listing;
+    if (listing.empty()) return "";
+    return fmt::format("<details><summary>The code: {} lines</summary>\n<pre><code>{}</code></pre></details>\n",
+        std::count(listing.begin(), listing.end(), '\n'), listing_html(listing));
+}
+
+std::string links(const Finished& finished) {
+    std::string html;
+    for (const std::string& op : ops_of(finished))
+        html += fmt::format("{}<a href=\"#derivation-{}\">{}</a>", html.empty() ? "Derivations: " : " · ", op, op);
+    if (!html.empty()) html += "<br>\n";
+    std::string files = downloads(finished, finished.experiment.name);
+    if (!files.empty()) files.insert(0, "All numbers: ");
+    return html.empty() && files.empty() ? "" : fmt::format("<p class=\"links\">{}{}</p>\n", html, files);
+}
+
+std::string article(const Finished& finished) {
+    const Report& report = finished.report;
+    std::string html = fmt::format("<article id=\"{0}\">\n<h3>{1}</h3>\n<p class=\"about\">{0} · §{2}</p>\n",
+        report.experiment(), xml_line(finished.experiment.question), xml_line(finished.experiment.section));
+    html += pictures(finished) + numbers(report);
+    for (const Table& each : report.tables()) html += table(each);
+    return html + measured(report) + not_reproduced(report) + links(finished) + code(finished) + "</article>\n";
+}
+
+// ---- the page
+
+/// In the order of the page.
+using Order = std::vector<const Finished*>;
+
+std::string lead(const Order& finished) {
+    std::size_t count = 0;
+    std::vector<std::string> failed;
+    for (const Finished* const each : finished)
+        for (const Report::Number& number : each->report.numbers()) {
+            ++count;
+            if (!number.holds)
+                failed.push_back(
+                    fmt::format("<a href=\"#{0}\">{0}: {1}</a>", each->experiment.name, xml_line(number.name)));
+        }
+    const std::string verdict = failed.empty() ? "<strong class=\"pass\">✓ all hold</strong>."
+                                               : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.",
+                                                     failed.size(), fmt::join(failed, ", "));
+    return fmt::format("<p class=\"lead\">Experiments: {}. Numbers checked: {}, of which {} failed. {}</p>\n",
+        finished.size(), count, failed.size(), verdict);
+}
+
+std::string contents(const Order& finished) {
+    std::string html = "<nav aria-label=\"Contents\">\n<ol>\n";
+    for (std::size_t i = 0; i < finished.size(); ++i) {
+        const Finished& each = *finished[i];
+        if (i == 0 || chapter(each) != chapter(*finished[i - 1]))
+            html += fmt::format("{}<li><a href=\"#{}\">{}</a>\n<ol>\n", i == 0 ? "" : "</ol></li>\n",
+                anchor(chapter(each)), heading(chapter(each)));
+        html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
+            each.report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>",
+            each.experiment.name, xml_line(each.experiment.question));
+    }
+    return html + (finished.empty() ? "</ol>\n</nav>\n" : "</ol></li>\n</ol>\n</nav>\n");
+}
+
+std::string derivations(const Order& finished) {
+    std::vector<std::string> used;
+    for (const Finished* const each : finished)
+        for (std::string& op : ops_of(*each)) used.push_back(std::move(op));
+    const auto is_used = [&](std::string_view op) { return std::find(used.begin(), used.end(), op) != used.end(); };
+    const auto link = [&](std::string_view target) {
+        const std::string_view op = target.substr(0, target.find(".md"));
+        return is_used(op) ? fmt::format("#derivation-{}", op) : "";
+    };
+    std::string html;
+    for (const CatalogEntry& op : catalog())
+        if (is_used(op.name))
+            html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n{2}</details>\n", op.name,
+                xml_line(op.formula), markdown_html(embedded(fmt::format("docs/derivations/{}.md", op.name)), 2, link));
+    return html.empty() ? "" : fmt::format("<section id=\"derivations\">\n<h2>Derivations</h2>\n{}</section>\n", html);
+}
+
+} // namespace
+
+std::string report_page(const std::vector<Finished>& all) {
+    // Sections in the order of their first experiment, so that each is one part of the page.
+    std::vector<std::string> chapters;
+    for (const Finished& each : all)
+        if (std::find(chapters.begin(), chapters.end(), chapter(each)) == chapters.end())
+            chapters.push_back(chapter(each));
+
+    Order finished;
+    std::string parts;
+    for (const std::string& each : chapters) {
+        parts += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(each), heading(each));
+        for (const Finished& one : all)
+            if (chapter(one) == each) {
+                finished.push_back(&one);
+                parts += article(one);
+            }
+        parts += "</section>\n";
+    }
+    return fmt::format(R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>chalkgrad: report</title>
+<style>
+{}</style>
+</head>
+<body>
+<header>
+<h1>What the experiments found</h1>
+{}</header>
+{}<main>
+{}{}</main>
+<footer>Made by chalkgrad. Equal findings give an equal page, to the byte.</footer>
+</body>
+</html>
+)",
+        embedded("experiments/report/report.css"), lead(finished), contents(finished), parts, derivations(finished));
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,161 @@
+// What an experiment found, as JSON and as files.
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/parallel.hpp>
+#include <chalkgrad/experiments/report/render.hpp>
+#include <chalkgrad/experiments/report/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace chalkgrad {
+namespace {
+
+using nlohmann::json;
+
+bool within(double value, double expected, Tolerance tolerance) {
+    if (value == expected || (std::isnan(value) && std::isnan(expected))) return true;
+    if (!std::isfinite(value) || !std::isfinite(expected)) return false;
+    return std::abs(value - expected) <= tolerance.bound * (tolerance.is_relative ? std::abs(expected) : 1);
+}
+
+bool is_file_name(std::string_view name) {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+               c == '.';
+    };
+    return !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' &&
+           std::all_of(name.begin(), name.end(), fits);
+}
+
+} // namespace
+
+Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(experiment)), own_seed_(own_seed) {
+    if (!is_file_name(experiment_))
+        throw Error(fmt::format("Report: '{}' cannot name files; use letters, digits, '_', '-' and '.'", experiment_));
+}
+
+void Report::claim_name(const std::string& name) {
+    if (!is_file_name(name))
+        throw Error(
+            fmt::format("{}: '{}' cannot name a file; use letters, digits, '_', '-' and '.'", experiment_, name));
+    if (std::find(names_.begin(), names_.end(), name) != names_.end())
+        throw Error(
+            fmt::format("{}: two findings are named '{}'; their files need different names", experiment_, name));
+    names_.push_back(name);
+}
+
+void Report::number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
+    const bool holds = within(value, expected, tolerance);
+    numbers_.push_back({std::move(name), value, expected, tolerance, std::move(source), holds});
+}
+
+void Report::seeded_number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
+    if (!own_seed_) return number(std::move(name), value, expected, tolerance, std::move(source));
+    measured(std::move(name), value, fmt::format("{:.7g} under the reference seed ({})", expected, source));
+}
+
+void Report::measured(std::string name, double value, std::string claim) {
+    measured_.push_back({std::move(name), value, std::move(claim)});
+}
+
+void Report::not_reproduced(std::string name, std::string why) {
+    not_reproduced_.push_back({std::move(name), std::move(why)});
+}
+
+void Report::table(Table table) {
+    claim_name(table.name);
+    tables_.push_back(std::move(table));
+}
+
+void Report::plot(Plot plot) {
+    claim_name(plot.name);
+    plots_.push_back(std::move(plot));
+}
+
+void Report::heat_map(HeatMap map) {
+    claim_name(map.name);
+    maps_.push_back(std::move(map));
+}
+
+void Report::graph(std::string name, std::string dot) {
+    claim_name(name);
+    graphs_.push_back({std::move(name), std::move(dot)});
+}
+
+bool Report::holds() const {
+    return std::all_of(numbers_.begin(), numbers_.end(), [](const Number& number) { return number.holds; });
+}
+
+json Report::to_json() const {
+    json numbers = json::array(), measured = json::array(), not_reproduced = json::array();
+    for (const Number& number : numbers_)
+        numbers.push_back({{"name", number.name}, {"value", json_number(number.value)},
+            {"expected", json_number(number.expected)}, {"tolerance", json_number(number.tolerance.bound)},
+            {"tolerance_kind", number.tolerance.is_relative ? "relative" : "absolute"}, {"source", number.source},
+            {"verdict", number.holds ? "pass" : "fail"}});
+    for (const Measured& each : measured_)
+        measured.push_back({{"name", each.name}, {"value", json_number(each.value)}, {"claim", each.claim}});
+    for (const NotReproduced& each : not_reproduced_)
+        not_reproduced.push_back({{"name", each.name}, {"why", each.why}});
+    return {{"name", experiment_}, {"numbers", std::move(numbers)}, {"measured", std::move(measured)},
+        {"not_reproduced", std::move(not_reproduced)}};
+}
+
+std::vector<Report::File> Report::files() const {
+    std::vector<File> files;
+    std::vector<std::function<std::string()>> makers; // of the bytes, one for each file
+    const auto add = [&](const std::string& name, std::string_view extension, std::function<std::string()> make) {
+        files.push_back({fmt::format("{}{}{}.{}", experiment_, name.empty() ? "" : "-", name, extension), ""});
+        makers.push_back(std::move(make));
+    };
+    const auto add_data = [&](const std::string& name, const Table& table, const json& document) {
+        add(name, "csv", [csv = to_csv(table)] { return csv; });
+        add(name, "json", [text = json_text(document)] { return text; });
+    };
+    const auto add_picture = [&](const auto& picture) {
+        add_data(picture.name, to_table(picture), chalkgrad::to_json(picture));
+        for (const char* const format : {"svg", "pdf", "png"})
+            add(picture.name, format, [&picture, format] { return render(picture, format); });
+    };
+
+    Table numbers{"", {"name", "value", "expected", "tolerance", "tolerance_kind", "source", "verdict"}, {}};
+    for (const Number& number : numbers_)
+        numbers.rows.push_back({number.name, number.value, number.expected, number.tolerance.bound,
+            number.tolerance.is_relative ? "relative" : "absolute", number.source, number.holds ? "pass" : "fail"});
+    for (const Measured& each : measured_)
+        numbers.rows.push_back({each.name, each.value, "", "", "", each.claim, "measured"});
+    for (const NotReproduced& each : not_reproduced_)
+        numbers.rows.push_back({each.name, "", "", "", "", each.why, "not reproduced"});
+    add_data("", numbers, to_json());
+
+    for (const Table& table : tables_) add_data(table.name, table, chalkgrad::to_json(table));
+    for (const Plot& plot : plots_) add_picture(plot);
+    for (const HeatMap& map : maps_) add_picture(map);
+    for (const Graph& graph : graphs_) {
+        add(graph.name, "dot", [&graph] { return graph.dot; });
+        for (const char* const format : {"svg", "pdf", "png"})
+            add(graph.name, format, [&graph, format] { return render_dot(graph.dot, format); });
+    }
+    parallel_for(files.size(), [&](std::size_t i) { files[i].bytes = makers[i](); });
+    return files;
+}
+
+std::ostream& operator<<(std::ostream& out, const Report& report) {
+    for (const Report::Number& each : report.numbers())
+        out << fmt::format("{}  {}: {:.10g}, expected {:.10g} within {:g}{} ({})\n", each.holds ? "pass" : "FAIL",
+            each.name, each.value, each.expected, each.tolerance.bound, each.tolerance.is_relative ? " of it" : "",
+            each.source);
+    for (const Report::Measured& each : report.measured())
+        out << fmt::format("      {}: {:.10g} ({})\n", each.name, each.value, each.claim);
+    for (const Report::NotReproduced& each : report.not_reproduced())
+        out << fmt::format("      {} is not reproduced: {}\n", each.name, each.why);
+    return out;
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,159 @@
+// A Transformer block in every placement.
+#include <chalkgrad/nn/layers/block.hpp>
+
+#include <fmt/format.h>
+
+namespace chalkgrad::nn {
+namespace {
+
+BlockOptions completed(BlockOptions o) {
+    if (o.d == 0) throw Error("block: d is 0; give the number of features of the residual stream");
+    FfnOptions& ffn =
+        std::holds_alternative<MoeOptions>(o.ffn) ? std::get<MoeOptions>(o.ffn).expert : std::get<FfnOptions>(o.ffn);
+    const auto take = [&](std::size_t& d, const char* part) {
+        if (d == 0) d = o.d;
+        if (d != o.d)
+            throw Error(
+                fmt::format("block: {} has {} features and the residual stream {}; they must agree", part, d, o.d));
+    };
+    take(o.attention.d, "attention");
+    if (o.latent) take(o.latent->d, "attention");
+    if (o.shared_key) take(o.shared_key->d, "attention");
+    if (o.latent && o.shared_key) throw Error("block: two kinds of attention are given; a block has one");
+    take(ffn.d, "ffn");
+    if (o.cross) take(o.cross->d, "cross");
+    if (o.cross && o.cross->causal)
+        throw Error("block: cross-attention is causal; its keys are another sequence's: set causal = false");
+    if (o.cross && o.placement == Placement::parallel)
+        throw Error("block: a parallel block has two branches; it has no place for cross-attention");
+    return o;
+}
+
+/// Name of a branch's norm: what Peri and output-only call it says where it is.
+std::string norm_name(Placement placement, std::size_t k, bool output) {
+    const bool says = placement == Placement::peri || placement == Placement::output_only;
+    return fmt::format("norm{}{}", k, !says ? "" : output ? "_out" : "_in");
+}
+
+} // namespace
+
+BlockOptions vision_block_options(std::size_t d, std::size_t heads, std::size_t width) {
+    return {.d = d,
+        .norm = layer_norm_options(1e-6),
+        .attention = {.heads = heads, .q_bias = true, .k_bias = true, .v_bias = true, .o_bias = true, .causal = false},
+        .ffn = FfnOptions{.width = width, .activation = Activation::gelu, .gated = false, .bias = true}};
+}
+
+Block::Block(const BlockOptions& given) : options(completed(given)) {
+    const auto& o = options;
+    if (o.latent) latent.emplace(*o.latent);
+    else if (o.shared_key) shared_key.emplace(*o.shared_key);
+    else attention = GroupedAttention(o.attention);
+    if (o.cross) cross = GroupedAttention(*o.cross);
+    if (const auto* moe = std::get_if<MoeOptions>(&o.ffn)) ffn = Moe(*moe);
+    else ffn = Ffn(std::get<FfnOptions>(o.ffn));
+    for (std::size_t k = 1; k <= (cross ? 3u : 2u); ++k) {
+        Branch branch;
+        const bool only_output = o.placement == Placement::output_only;
+        if (!(o.placement == Placement::parallel && o.shared_norm && k == 2))
+            branch.norm = Norm(norm_name(o.placement, k, only_output), o.d, o.norm);
+        if (o.placement == Placement::peri) branch.output_norm = Norm(norm_name(o.placement, k, true), o.d, o.norm);
+        if (o.placement == Placement::mhc) branch.streams.emplace(o.d, o.streams);
+        branches.push_back(std::move(branch));
+    }
+}
+
+template <class T>
+Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
+    const auto attend = [&](const Var<T>& u) {
+        const Scope scope = on.scope("attention", Role::attention);
+        if (latent) return (*latent)(on, u);
+        if (shared_key) return (*shared_key)(on, u);
+        return attention(on, u, mask);
+    };
+    const auto look_up = [&](const Var<T>& u) {
+        const Scope scope = on.scope("cross", Role::attention);
+        return (*cross)(on, u, {}, memory);
+    };
+    const auto* const network = std::get_if<Ffn>(&ffn);
+    const bool plain = network != nullptr && !network->options.gated;
+    const auto feed = [&](const Var<T>& u) {
+        const Scope scope = on.scope("ffn", plain ? Role::activation : Role::gate);
+        return std::visit([&](const auto& module) { return module(on, u); }, ffn);
+    };
+    if (options.placement == Placement::parallel) {
+        const Var<T> u = branches[0].norm(on, x);
+        const Var<T> a = attend(u);
+        const Var<T> f = feed(options.shared_norm ? u : branches[1].norm(on, x));
+        return x + a + f;
+    }
+    const auto step = [&](std::size_t k, const Var<T>& h, const auto& f) {
+        const Branch& branch = branches[k];
+        if (branch.streams)
+            return (*branch.streams)(
+                on, fmt::format("mhc{}", k + 1), h, [&](const Var<T>& u) { return f(branch.norm(on, u)); });
+        const auto norm = [&](const Var<T>& u, int which) {
+            return (which == 1 ? branch.norm : branch.output_norm)(on, u);
+        };
+        return residual(options.placement, h, f, norm, options.alpha);
+    };
+    if (cross && !memory) throw Error("block: it has cross-attention, and no memory was given");
+    Var<T> h = step(0, x, attend);
+    if (cross) h = step(1, h, look_up);
+    return step(branches.size() - 1, h, feed);
+}
+
+void Block::visit(const Visitor& v) const {
+    if (latent) v("attention", *latent);
+    else if (shared_key) v("attention", *shared_key);
+    else v("attention", attention);
+    if (cross) v("cross", *cross);
+    std::visit([&](const auto& network) { v("ffn", network); }, ffn);
+    for (std::size_t k = 0; k < branches.size(); ++k) {
+        const Branch& branch = branches[k];
+        v(branch.norm.name, branch.norm);
+        v(branch.output_norm.name, branch.output_norm);
+        if (branch.streams) v(fmt::format("mhc{}", k + 1), *branch.streams);
+    }
+}
+
+namespace {
+
+/// The matrices that write into the residual stream.
+std::vector<Parameter> last_matrices(const Block& block) {
+    std::vector<Parameter> list = {block.latent       ? block.latent->wo.weight
+                                   : block.shared_key ? block.shared_key->wo_up.weight
+                                                      : block.attention.wo.weight};
+    if (block.cross) list.push_back(block.cross->wo.weight);
+    if (const auto* moe = std::get_if<Moe>(&block.ffn)) {
+        list.push_back(moe->experts.second);
+        if (moe->shared) list.push_back(moe->shared->second.weight);
+    } else {
+        list.push_back(std::get<Ffn>(block.ffn).second.weight);
+    }
+    return list;
+}
+
+} // namespace
+
+void set_deepnorm_init(const Block& block, double beta) {
+    const Visitor::Action set = [&](const std::string& name, const Parameter& p) {
+        if (p.shape().rank() < 2 || p.component() == "router" || p.component() == "mhc" || p.component() == "qk_norm")
+            return;
+        const bool scores = name.ends_with("wq") || name.ends_with("wk");
+        const std::size_t rank = p.shape().rank();
+        p.set_init(xavier_normal(p.shape()[rank - 2], p.shape()[rank - 1], scores ? 1 : beta));
+    };
+    block.visit(Visitor(set));
+}
+
+void set_depth_scaled_init(const Block& block, std::size_t layers) {
+    for (const Parameter& p : last_matrices(block)) p.set_init(depth_scaled(p.shape()[p.shape().rank() - 2], layers));
+}
+
+#define CHALKGRAD_INSTANTIATE(T) \
+    template Var<T> Block::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+} // namespace chalkgrad::nn

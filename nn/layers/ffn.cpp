@@ -1,0 +1,148 @@
+// The feed-forward network of a block as a module.
+#include <chalkgrad/nn/layers/ffn.hpp>
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/ops/elementwise/activations.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/shape/slice.hpp>
+
+namespace chalkgrad::nn {
+namespace {
+
+struct Named {
+    Activation activation;
+    const char* name;
+};
+constexpr std::array activations = {Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"},
+    Named{Activation::silu, "silu"}, Named{Activation::gelu, "gelu"}, Named{Activation::gelu_tanh, "gelu_tanh"},
+    Named{Activation::quick_gelu, "quick_gelu"}};
+
+/// Columns start, start + step, … up to stop.
+template <class T> Var<T> columns(const Var<T>& x, std::size_t start, std::size_t stop, std::ptrdiff_t step = 1) {
+    const Range range{
+        .start = static_cast<std::ptrdiff_t>(start), .stop = static_cast<std::ptrdiff_t>(stop), .step = step};
+    return slice(x, {Ellipsis{}, range});
+}
+
+} // namespace
+
+const char* name(Activation activation) {
+    for (const Named& known : activations)
+        if (known.activation == activation) return known.name;
+    throw Error("activation: unknown value");
+}
+
+Activation activation_named(std::string_view word) {
+    std::vector<std::string> names;
+    for (const Named& known : activations) {
+        if (word == known.name) return known.activation;
+        names.emplace_back(known.name);
+    }
+    throw Error(fmt::format("activation: there is no '{}'{}", word, did_you_mean(word, names)));
+}
+
+template <class T> Var<T> activate(Activation activation, const Var<T>& x) {
+    switch (activation) {
+        case Activation::identity:
+            return x;
+        case Activation::relu:
+            return relu(x);
+        case Activation::silu:
+            return silu(x);
+        case Activation::gelu:
+            return gelu_erf(x);
+        case Activation::gelu_tanh:
+            return gelu_tanh(x);
+        case Activation::quick_gelu:
+            return quick_gelu(x);
+    }
+    throw Error("activation: unknown value");
+}
+
+FfnOptions gpt_oss_ffn_options(std::size_t d, std::size_t width) {
+    return {.d = d, .width = width, .bias = true, .packing = Packing::interleaved, .swiglu = gpt_oss_gate};
+}
+
+std::uint64_t matched_ffn_width(std::uint64_t d, std::uint64_t multiple) {
+    if (multiple == 0) throw Error("matched_ffn_width: multiple is 0; it must be at least 1");
+    std::uint64_t eightfold, padded;
+    if (__builtin_mul_overflow(d, std::uint64_t{8}, &eightfold) ||
+        __builtin_add_overflow(eightfold / 3, multiple - 1, &padded))
+        throw Error(fmt::format(
+            "matched_ffn_width: d is {} with multiples of {}; the width does not fit in 64 bits", d, multiple));
+    return padded / multiple * multiple;
+}
+
+template <class T> Var<T> gate(const FfnOptions& o, const Var<T>& g, const Var<T>& u) {
+    switch (o.activation) {
+        case Activation::silu:
+            return swiglu_act(g, u, o.swiglu);
+        case Activation::relu:
+            return reglu(g, u);
+        case Activation::gelu:
+            return geglu(g, u);
+        default:
+            return activate(o.activation, g) * u;
+    }
+}
+
+template <class T> Var<T> middle(const FfnOptions& o, const Var<T>& h) {
+    if (!o.gated) return activate(o.activation, h);
+    const std::size_t f = o.width;
+    switch (o.packing) {
+        case Packing::gate_first:
+            return gate(o, columns(h, 0, f), columns(h, f, 2 * f));
+        case Packing::up_first:
+            return gate(o, columns(h, f, 2 * f), columns(h, 0, f));
+        case Packing::interleaved:
+            return gate(o, columns(h, 0, 2 * f, 2), columns(h, 1, 2 * f, 2));
+        case Packing::separate:
+            break;
+    }
+    throw Error("ffn: a gate and an up branch of their own are not packed; call gate()");
+}
+
+Ffn::Ffn(const FfnOptions& its_options, const std::string& component) : options(its_options) {
+    const auto& o = options;
+    if (!o.gated && o.packing != Packing::separate)
+        throw Error("ffn: packing is set on an FFN without a gate; it has one matrix only");
+    const SwigluOptions& s = o.swiglu;
+    if ((s.alpha != 1 || s.gate_limit || s.up_limit || s.shift_up != 0) &&
+        !(o.gated && o.activation == Activation::silu))
+        throw Error("ffn: α, limits and shift of the gate are set; they go with a gate with silu only");
+    if (!o.gated) {
+        first = Linear("w1", o.d, o.width, o.bias, component);
+        second = Linear("w2", o.width, o.d, o.bias, component);
+        return;
+    }
+    if (o.packing == Packing::separate) {
+        first = Linear("w_gate", o.d, o.width, o.bias, component);
+        up = Linear("w_up", o.d, o.width, o.bias, component);
+    } else {
+        first = Linear("w_gate_up", o.d, 2 * o.width, o.bias, component);
+    }
+    second = Linear("w_down", o.width, o.d, o.bias, component);
+}
+
+template <class T> Var<T> Ffn::operator()(Binding<T>& on, const Var<T>& x) const {
+    const Var<T> h = first(on, x);
+    return second(on, up ? gate(options, h, up(on, x)) : middle(options, h));
+}
+
+void Ffn::visit(const Visitor& v) const {
+    for (const Linear* matrix : {&first, &up, &second}) v(*matrix);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                           \
+    template Var<T> activate(Activation, const Var<T>&);                   \
+    template Var<T> gate(const FfnOptions&, const Var<T>&, const Var<T>&); \
+    template Var<T> middle(const FfnOptions&, const Var<T>&);              \
+    template Var<T> Ffn::operator()(Binding<T>&, const Var<T>&) const;
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+} // namespace chalkgrad::nn

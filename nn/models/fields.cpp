@@ -1,0 +1,241 @@
+// Reading config.json: bounded before it is parsed, then field by field.
+#include <chalkgrad/nn/models/fields.hpp>
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/base/error.hpp>
+
+namespace chalkgrad::nn {
+
+using nlohmann::json;
+
+struct ConfigFields::Object {
+    json fields;
+    json defaults = json::object();
+    std::string owner = "config";
+
+    [[noreturn]] void refuse(const std::string& what) const { throw Error(owner + ": " + what); }
+
+    struct Found {
+        std::string name;
+        const json* value;
+    };
+
+    /// The field under any of its names; a null is returned only when no name has a value.
+    Found find(const json& in, std::string_view names) const {
+        Found found{std::string(names.substr(0, names.find('|'))), nullptr};
+        while (!names.empty()) {
+            const std::size_t end = names.find('|');
+            const std::string name(names.substr(0, end));
+            names = end == std::string_view::npos ? std::string_view() : names.substr(end + 1);
+            const auto field = in.find(name);
+            if (field == in.end()) continue;
+            if (found.value && !found.value->is_null() && !field->is_null() && *found.value != *field)
+                refuse(fmt::format("{} is {} but {} is {}; they mean the same, so keep one", found.name,
+                    shown(*found.value), name, shown(*field)));
+            if (!found.value || found.value->is_null()) found = {name, &*field};
+        }
+        return found;
+    }
+
+    /// The field or its default; nullptr when there is neither.
+    Found get(std::string_view names) const {
+        const Found own = find(fields, names);
+        if (own.value && !own.value->is_null()) return own;
+        const Found other = find(defaults, names);
+        return {own.name, other.value && !other.value->is_null() ? other.value : nullptr};
+    }
+
+    /// A value as messages quote it: short, on one line.
+    static std::string shown(const json& value) {
+        std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+        if (text.size() > 40) text = text.substr(0, 37) + "...";
+        return text;
+    }
+
+    std::int64_t whole(const std::string& name, const json& value, std::int64_t least) const {
+        const char* const wanted = least > 0 ? "a whole number above 0" : "a whole number from 0";
+        if (!value.is_number_integer()) refuse(fmt::format("{} is {}; it must be {}", name, shown(value), wanted));
+        if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+            refuse(
+                fmt::format("{} is {}, beyond 2^63; it must be {} that a model can have", name, shown(value), wanted));
+        const std::int64_t number = value.get<std::int64_t>();
+        if (number < least) refuse(fmt::format("{} is {}; it must be {}", name, number, wanted));
+        return number;
+    }
+
+    const json& list(const Found& found) const {
+        if (!found.value->is_array())
+            refuse(fmt::format("{} is {}; it must be a list", found.name, shown(*found.value)));
+        return *found.value;
+    }
+};
+
+namespace {
+
+constexpr std::size_t largest = std::size_t(8) << 20, deepest = 64;
+
+/// Nesting is checked before parsing: the parser's own memory grows with it.
+void check_depth(std::string_view text) {
+    std::size_t depth = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted) {
+            if (c == '\\') ++i;
+            else if (c == '"') quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > deepest)
+                throw Error(
+                    fmt::format("config: nested deeper than {} levels; this is no model's config.json", deepest));
+        } else if ((c == '}' || c == ']') && depth > 0) {
+            --depth;
+        }
+    }
+}
+
+} // namespace
+
+std::string spoken(std::string_view names) {
+    std::string words(names);
+    const std::size_t first = words.find('|');
+    for (std::size_t at = first; at != std::string::npos; at = words.find('|'))
+        words.replace(at, 1, at == first ? " (or " : ", ");
+    return first == std::string::npos ? words : words + ")";
+}
+
+ConfigFields ConfigFields::parse(std::string_view text) {
+    if (text.size() > largest)
+        throw Error("config: larger than 8 MiB; a config.json has a few kilobytes, so this is another file");
+    check_depth(text);
+    auto object = std::make_shared<Object>();
+    try {
+        object->fields = json::parse(text);
+    } catch (const json::parse_error& error) {
+        throw Error(fmt::format("config: no JSON (byte {}); give a model's config.json", error.byte));
+    }
+    if (!object->fields.is_object())
+        throw Error(fmt::format("config: the document is {}, not an object {{...}}; give a model's config.json",
+            object->fields.type_name()));
+    ConfigFields fields;
+    fields.object_ = std::move(object);
+    return fields;
+}
+
+ConfigFields ConfigFields::with_defaults(std::string_view owner, std::string_view defaults) const {
+    auto object = std::make_shared<Object>(*object_);
+    object->owner = owner;
+    object->defaults = json::parse(defaults.empty() ? "{}" : defaults);
+    ConfigFields fields;
+    fields.object_ = std::move(object);
+    return fields;
+}
+
+void ConfigFields::refuse(const std::string& what) const { object_->refuse(what); }
+
+bool ConfigFields::has(std::string_view name) const {
+    const auto found = object_->find(object_->fields, name);
+    return found.value && !found.value->is_null();
+}
+
+ConfigFields ConfigFields::section(std::string_view name) const {
+    const auto found = object_->find(object_->fields, name);
+    if (!found.value || found.value->is_null()) refuse(fmt::format("{} is missing", name));
+    if (!found.value->is_object())
+        refuse(fmt::format("{} is {}; it must be an object", name, Object::shown(*found.value)));
+    auto object = std::make_shared<Object>();
+    object->fields = *found.value;
+    object->owner = fmt::format("{}: {}", object_->owner, name);
+    ConfigFields fields;
+    fields.object_ = std::move(object);
+    return fields;
+}
+
+std::int64_t ConfigFields::size(std::string_view name) const {
+    const auto found = object_->get(name);
+    if (!found.value) refuse(fmt::format("{} is missing; the count depends on it", spoken(name)));
+    return object_->whole(found.name, *found.value, 1);
+}
+
+std::optional<std::int64_t> ConfigFields::optional_size(std::string_view name) const {
+    const auto found = object_->get(name);
+    return found.value ? std::optional(object_->whole(found.name, *found.value, 1)) : std::nullopt;
+}
+
+std::int64_t ConfigFields::count(std::string_view name, std::int64_t otherwise) const {
+    const auto found = object_->get(name);
+    return found.value ? object_->whole(found.name, *found.value, 0) : otherwise;
+}
+
+double ConfigFields::positive(std::string_view name, double otherwise) const {
+    const auto found = object_->get(name);
+    if (!found.value) return otherwise;
+    const double number = found.value->is_number() ? found.value->get<double>() : 0;
+    if (!(number > 0 && std::isfinite(number)))
+        refuse(fmt::format("{} is {}; it must be a number above 0", found.name, Object::shown(*found.value)));
+    return number;
+}
+
+std::optional<double> ConfigFields::nullable(std::string_view name) const {
+    const auto own = object_->find(object_->fields, name);
+    if (own.value && own.value->is_null()) return {};
+    if (!object_->get(name).value) return {};
+    return positive(name, 1);
+}
+
+bool ConfigFields::flag(std::string_view name, bool otherwise) const {
+    const auto found = object_->get(name);
+    if (!found.value) return otherwise;
+    if (!found.value->is_boolean())
+        refuse(fmt::format("{} is {}; it must be true or false", found.name, Object::shown(*found.value)));
+    return found.value->get<bool>();
+}
+
+std::string ConfigFields::word(std::string_view name, std::string_view otherwise) const {
+    const auto found = object_->get(name);
+    if (!found.value) return std::string(otherwise);
+    if (!found.value->is_string())
+        refuse(fmt::format("{} is {}; it must be a word in quotes", found.name, Object::shown(*found.value)));
+    return found.value->get<std::string>();
+}
+
+std::vector<std::int64_t> ConfigFields::counts(std::string_view name) const {
+    std::vector<std::int64_t> numbers;
+    if (const auto found = object_->get(name); found.value)
+        for (const json& value : object_->list(found)) numbers.push_back(object_->whole(found.name, value, 0));
+    return numbers;
+}
+
+std::vector<std::string> ConfigFields::words(std::string_view name) const {
+    std::vector<std::string> list;
+    if (const auto found = object_->get(name); found.value)
+        for (const json& value : object_->list(found)) {
+            if (!value.is_string())
+                refuse(fmt::format("{} holds {}; it must hold words", found.name, Object::shown(value)));
+            list.push_back(value.get<std::string>());
+        }
+    return list;
+}
+
+std::vector<bool> ConfigFields::flags(std::string_view name) const {
+    std::vector<bool> list;
+    if (const auto found = object_->get(name); found.value)
+        for (const json& value : object_->list(found)) {
+            if (!value.is_boolean() && value != 0 && value != 1)
+                refuse(fmt::format("{} holds {}; it must hold 0 or 1", found.name, Object::shown(value)));
+            list.push_back(value.is_boolean() ? value.get<bool>() : value == 1);
+        }
+    return list;
+}
+
+std::size_t ConfigFields::entries(std::string_view name) const {
+    const auto found = object_->get(name);
+    return found.value && found.value->is_structured() ? found.value->size() : 0;
+}
+
+} // namespace chalkgrad::nn

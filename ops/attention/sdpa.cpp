@@ -1,0 +1,301 @@
+// sdpa:  S = α Q Kᵀ,  Z = cap(S) + mask,  P = softmax(Z),  O = P V          tile by tile; only O and L = logsumexp(Z) are kept
+#include <chalkgrad/ops/attention/attention_kernels.hpp>
+
+CHALKGRAD_KERNEL(attention_transpose)
+CHALKGRAD_KERNEL(attention_forward)
+CHALKGRAD_KERNEL(attention_backward)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/ops/attention/sdpa.hpp>
+#include <chalkgrad/ops/catalog/checks.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// The extents of one call. Leading axes are one batch.
+struct Extents {
+    std::size_t batch = 1, heads = 1, kv_heads = 1, queries, keys, d, dv;
+
+    Extents(const Shape& q, const Shape& k, const Shape& v)
+        : queries(q[q.rank() - 2]), keys(k[k.rank() - 2]), d(q.last()), dv(v.last()) {
+        if (q.rank() > 2) {
+            heads = q[q.rank() - 3];
+            kv_heads = k[k.rank() - 3];
+        }
+        for (std::size_t axis = 0; axis + 3 < q.rank(); ++axis) batch *= q[axis];
+    }
+    /// The key head of query head `h` of batch item `b`, counted through the batch.
+    std::size_t kv(std::size_t b, std::size_t h) const { return b * kv_heads + h / (heads / kv_heads); }
+};
+
+/// How a mask that broadcasts to (…, Hq, Tq, Tk) is stepped through.
+class MaskSteps {
+public:
+    MaskSteps(const Shape& mask, const Shape& scores) : scores_(scores) {
+        std::size_t step = 1;
+        for (std::size_t back = 1; back <= mask.rank(); ++back) {
+            const std::size_t extent = mask[mask.rank() - back];
+            steps_[scores.rank() - back] = extent == 1 ? 0 : step;
+            step *= extent;
+        }
+    }
+    std::size_t row() const { return steps_[scores_.rank() - 2]; }
+    std::size_t key() const { return steps_[scores_.rank() - 1]; }
+    /// Where the mask of a head begins; heads are counted through the batch.
+    std::size_t head(std::size_t index) const {
+        std::size_t at = 0;
+        for (std::size_t axis = scores_.rank() - 2; axis-- > 0;) {
+            at += index % scores_[axis] * steps_[axis];
+            index /= scores_[axis];
+        }
+        return at;
+    }
+
+private:
+    Shape scores_;
+    std::size_t steps_[Shape::max_rank] = {};
+};
+
+Shape score_shape(const Shape& q, const Shape& k) { return q.with(q.rank() - 1, k[k.rank() - 2]); }
+
+Shape attention_shape(const char* op, const AttentionOptions& o, const Shape& q, const Shape& k, const Shape& v,
+    const Shape* mask, const Shape* sinks) {
+    const auto refuse = [&](const std::string& what) {
+        throw Error(
+            fmt::format("{}: q has shape {}, k {} and v {}; {}", op, to_string(q), to_string(k), to_string(v), what));
+    };
+    if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank())
+        refuse("they must be (…, heads, tokens, features), with as many axes each");
+    const std::size_t token_axis = q.rank() - 2;
+    for (std::size_t axis = 0; axis + 3 < q.rank(); ++axis)
+        if (k[axis] != q[axis] || v[axis] != q[axis]) refuse("the axes in front of the heads must be the same");
+    if (k.last() != q.last()) refuse("queries and keys must have the same number of features");
+    if (q.last() == 0) refuse("queries and keys must have at least one feature");
+    if (v[token_axis] != k[token_axis]) refuse("there must be one value for each key");
+    if (q.rank() > 2) {
+        const std::size_t heads = q[token_axis - 1], kv_heads = k[token_axis - 1];
+        if (v[token_axis - 1] != kv_heads) refuse("keys and values must have the same number of heads");
+        if (kv_heads == 0 || heads % kv_heads != 0)
+            refuse(
+                fmt::format("{} query heads cannot share {} key heads evenly; make the first a multiple of the second",
+                    heads, kv_heads));
+    }
+    if (o.scale) require_finite(op, "scale", *o.scale);
+    if (o.softcap) require_positive(op, "softcap", *o.softcap);
+    if (o.window && *o.window == 0)
+        throw Error(fmt::format("{}: window is 0; it counts the query itself, so it must be at least 1", op));
+    const std::size_t heads = q.rank() > 2 ? q[token_axis - 1] : 1;
+    if (sinks != nullptr && !(*sinks == Shape{heads}))
+        throw Error(fmt::format(
+            "{}: sinks has shape {}; it must be ({}), one number for each query head", op, to_string(*sinks), heads));
+    if (mask != nullptr) {
+        const Shape scores = score_shape(q, k);
+        bool fits = mask->rank() <= scores.rank();
+        for (std::size_t back = 1; fits && back <= mask->rank(); ++back) {
+            const std::size_t extent = (*mask)[mask->rank() - back];
+            fits = extent == 1 || extent == scores[scores.rank() - back];
+        }
+        if (!fits)
+            throw Error(
+                fmt::format("{}: the mask of shape {} does not broadcast to the scores, shape {}; give it those "
+                            "extents, or 1 where "
+                            "it repeats",
+                    op, to_string(*mask), to_string(scores)));
+    }
+    return q.with(q.rank() - 1, v.last());
+}
+
+/// Keys and values of one key head feature by feature, for the query heads that share it.
+template <class T> class Columns {
+public:
+    Columns(std::size_t keys, std::size_t d, std::size_t dv)
+        : keys_(keys), d_(d), dv_(dv), column_(padded(keys) + attention_padding), k_(d * column_), v_(dv * column_) {}
+    /// Of key head `kv`; dv is 0 where the values are not asked for.
+    void fill(std::size_t kv, const T* k, const T* v) {
+        if (kv == filled_) return;
+        filled_ = kv;
+        kernel::attention_transpose<T>(keys_, d_, k + kv * keys_ * d_, column_, k_.data());
+        kernel::attention_transpose<T>(keys_, dv_, v + kv * keys_ * dv_, column_, v_.data());
+    }
+    void of(AttentionTile<T>& tile, std::size_t first_key) {
+        tile.k_columns = k_.data() + first_key;
+        tile.v_columns = v_.data() + first_key;
+        tile.column = column_;
+    }
+    /// Numbers in a row of scores of so many keys.
+    static std::size_t padded(std::size_t keys) {
+        return (keys + attention_padding - 1) / attention_padding * attention_padding;
+    }
+
+private:
+    std::size_t keys_, d_, dv_, column_, filled_ = std::numeric_limits<std::size_t>::max();
+    Scratch<T> k_, v_;
+};
+
+/// Where a tile lies: the first of its queries, counted through the batch, the first of its keys, and the query head.
+struct Place {
+    std::size_t query, key, head;
+};
+
+/// Calls f(tile, place) for the tiles of all heads, head after head.
+template <class T, class F>
+void each_tile(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask, In<T> sinks, bool backward, F&& f) {
+    const Extents e(*q.shape, *k.shape, *v.shape);
+    const std::optional<MaskSteps> steps =
+        mask ? std::optional(MaskSteps(*mask.shape, score_shape(*q.shape, *k.shape))) : std::nullopt;
+    const auto sees_from = [&](std::size_t i) {
+        return o.window && i + 1 > *o.window ? std::min(i + 1 - *o.window, e.keys) : 0;
+    };
+    const auto sees_to = [&](std::size_t i) { return o.causal ? std::min(i + 1, e.keys) : e.keys; };
+    Columns<T> columns(e.keys, e.d, backward ? e.dv : 0);
+    std::size_t from[attention_rows], to[attention_rows];
+    AttentionTile<T> tile{};
+    tile.d = e.d;
+    tile.dv = e.dv;
+    tile.from = from;
+    tile.to = to;
+    tile.scale = T(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(e.d)));
+    tile.cap = T(o.softcap.value_or(0));
+    tile.mask_row = steps ? steps->row() : 0;
+    tile.mask_key = steps ? steps->key() : 0;
+    for (std::size_t head = 0; head < e.batch * e.heads; ++head) {
+        const std::size_t h = head % e.heads, kv = e.kv(head / e.heads, h);
+        columns.fill(kv, k.data, v.data);
+        tile.sink = sinks ? sinks.data + h : nullptr;
+        for (std::size_t i0 = 0; i0 < e.queries; i0 += attention_rows) {
+            tile.rows = std::min(attention_rows, e.queries - i0);
+            const std::size_t first_key = sees_from(i0);
+            const Place place{head * e.queries + i0, kv * e.keys + first_key, h};
+            tile.keys = sees_to(i0 + tile.rows - 1) - first_key;
+            tile.width = Columns<T>::padded(tile.keys);
+            for (std::size_t r = 0; r < tile.rows; ++r) {
+                from[r] = sees_from(i0 + r) - first_key;
+                to[r] = sees_to(i0 + r) - first_key;
+            }
+            tile.q = q.data + place.query * e.d;
+            tile.k = k.data + place.key * e.d;
+            tile.v = v.data + place.key * e.dv;
+            columns.of(tile, first_key);
+            tile.mask = mask ? mask.data + steps->head(head) + i0 * tile.mask_row + first_key * tile.mask_key : nullptr;
+            f(static_cast<const AttentionTile<T>&>(tile), place);
+        }
+    }
+}
+
+/// How many scores the largest tile has.
+std::size_t tile_scores(const Shape& k) {
+    return attention_rows * Columns<double>::padded(std::max(k[k.rank() - 2], std::size_t(1)));
+}
+
+template <class T>
+void attention(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask, In<T> sinks, Out<T> y, T* lse) {
+    Scratch<T> scores(tile_scores(*k.shape));
+    each_tile<T>(o, q, k, v, mask, sinks, false, [&](const AttentionTile<T>& tile, const Place& at) {
+        kernel::attention_forward<T>(tile, scores.data(), y.data + at.query * tile.dv, lse + at.query);
+    });
+}
+
+// K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
+template <class T>
+void attention_vjp(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask, In<T> sinks, In<T> y, In<T> gy,
+    const T* lse, Out<T> gq, Out<T> gk, Out<T> gv, Out<T> gmask, Out<T> gsinks) {
+    for (const Out<T>& sum : {gk, gv, gmask, gsinks})
+        if (sum) std::fill_n(sum.data, sum.size(), T(0));
+    const bool needs_scores = gq || gk || gmask;
+    const std::size_t size = tile_scores(*k.shape);
+    Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(o.softcap ? size : 0);
+    each_tile<T>(o, q, k, v, mask, sinks, needs_scores, [&](const AttentionTile<T>& tile, const Place& at) {
+        const auto part = [](Out<T> g, std::size_t from) { return g ? g.data + from : nullptr; };
+        AttentionGradients<T> g{};
+        g.y = y.data + at.query * tile.dv;
+        g.gy = gy.data + at.query * tile.dv;
+        g.lse = lse + at.query;
+        g.p = probabilities.data();
+        g.gs = gradients.data();
+        g.slope = slopes.data();
+        g.gq = part(gq, at.query * tile.d);
+        g.gk = part(gk, at.key * tile.d);
+        g.gv = part(gv, at.key * tile.dv);
+        g.gmask = gmask ? gmask.data + (tile.mask - mask.data) : nullptr;
+        g.gsink = part(gsinks, at.head);
+        kernel::attention_backward<T>(tile, g);
+    });
+}
+
+void attention_attributes(const AttentionOptions& o, Attributes& out) {
+    if (o.scale) out.set("scale", *o.scale);
+    if (o.causal) out.set("causal", true);
+    if (o.window) out.set("window", static_cast<double>(*o.window));
+    if (o.softcap) out.set("softcap", *o.softcap);
+}
+
+struct Sdpa {
+    static constexpr const char* name = "sdpa";
+    static constexpr const char* inputs[] = {"q", "k", "v", "mask"};
+    static constexpr std::size_t required = 3;
+    static constexpr Role role = Role::attention;
+    AttentionOptions options;
+
+    Shape shape(Shapes in) const {
+        return attention_shape(name, options, in[0], in[1], in[2], in.has(3) ? &in[3] : nullptr, nullptr);
+    }
+    std::size_t saved(Shapes in) const { return in[0].rows(); } // L
+    void attributes(Attributes& out) const { attention_attributes(options, out); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T* lse) const {
+        attention<T>(options, in[0], in[1], in[2], in[3], {}, y, lse);
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
+        attention_vjp<T>(options, in[0], in[1], in[2], in[3], {}, y, gy, lse, gx[0], gx[1], gx[2], gx[3], {});
+    }
+};
+
+struct SdpaSinks {
+    static constexpr const char* name = "sdpa_sinks";
+    static constexpr const char* inputs[] = {"q", "k", "v", "sinks", "mask"};
+    static constexpr std::size_t required = 4;
+    static constexpr Role role = Role::attention;
+    AttentionOptions options;
+
+    Shape shape(Shapes in) const {
+        return attention_shape(name, options, in[0], in[1], in[2], in.has(4) ? &in[4] : nullptr, &in[3]);
+    }
+    std::size_t saved(Shapes in) const { return in[0].rows(); } // L
+    void attributes(Attributes& out) const { attention_attributes(options, out); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T* lse) const {
+        attention<T>(options, in[0], in[1], in[2], in[4], in[3], y, lse);
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
+        attention_vjp<T>(options, in[0], in[1], in[2], in[4], in[3], y, gy, lse, gx[0], gx[1], gx[2], gx[4], gx[3]);
+    }
+};
+
+} // namespace
+
+template <class T>
+Var<T> sdpa(const Var<T>& q, const Var<T>& k, const Var<T>& v, const AttentionOptions& options, const Var<T>& mask) {
+    return apply(Sdpa{options}, q, k, v, mask);
+}
+
+template <class T>
+Var<T> sdpa_sinks(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& sinks,
+    const AttentionOptions& options, const Var<T>& mask) {
+    return apply(SdpaSinks{options}, q, k, v, sinks, mask);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                               \
+    template Var<T> sdpa(const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&); \
+    template Var<T> sdpa_sinks(                                                                                \
+        const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+} // namespace chalkgrad
+#endif

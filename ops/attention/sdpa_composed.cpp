@@ -1,0 +1,209 @@
+// Attention from primitive ops, and the catalogue's entries of both forms.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/base/half.hpp>
+#include <chalkgrad/ops/attention/masks.hpp>
+#include <chalkgrad/ops/attention/sdpa.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise/softcap.hpp>
+#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/ops/reduce/softmax.hpp>
+#include <chalkgrad/ops/shape/shape_ops.hpp>
+#include <chalkgrad/ops/shape/slice.hpp>
+
+namespace chalkgrad {
+namespace {
+
+template <class T> Var<T> constant_of(const Tape& tape, const Array<double>& values, std::string_view name) {
+    Array<T> converted(values.shape());
+    for (std::size_t i = 0; i < values.size(); ++i) converted.data()[i] = static_cast<T>(values.data()[i]);
+    return tape.constant(converted, name);
+}
+
+/// What causal and window leave visible, as an additive mask; absent where that is everything.
+template <class T>
+Var<T> position_mask(const Tape& tape, std::size_t queries, std::size_t keys, const AttentionOptions& o) {
+    if (!o.causal && !o.window) return {};
+    Array<bool> visible = Array<bool>::from_shape({queries, keys});
+    for (std::size_t i = 0; i < queries; ++i)
+        for (std::size_t j = 0; j < keys; ++j)
+            visible(i, j) = (!o.causal || j <= i) && (!o.window || j + *o.window > i);
+    return constant_of<T>(tape, mask_from(visible), "visible");
+}
+
+/// The capped scores and the sum of all masks.
+template <class T>
+std::pair<Var<T>, Var<T>> scores(const Var<T>& q, const Var<T>& k, const AttentionOptions& o, const Var<T>& mask) {
+    std::vector<std::ptrdiff_t> axes(q.rank());
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
+    std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+    const Var<T> shared = q.rank() > 2 ? repeat_kv(k, q.shape()[q.rank() - 3]) : k;
+    const double scale = o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(q.shape().last()));
+    Var<T> s = matmul(q, transpose(shared, axes)) * static_cast<number_t<T>>(scale);
+    if (o.softcap) s = softcap(s, *o.softcap);
+    const Var<T> position = position_mask<T>(q.tape(), s.shape()[s.rank() - 2], s.shape().last(), o);
+    return {s, !mask ? position : !position ? mask : position + mask};
+}
+
+template <class T> Var<T> weighted_values(const Var<T>& q, const Var<T>& p, const Var<T>& v) {
+    return matmul(p, q.rank() > 2 ? repeat_kv(v, q.shape()[q.rank() - 3]) : v);
+}
+
+} // namespace
+
+template <class T>
+Var<T> sdpa_composed(
+    const Var<T>& q, const Var<T>& k, const Var<T>& v, const AttentionOptions& options, const Var<T>& mask) {
+    const auto [s, hidden] = scores(q, k, options, mask);
+    return weighted_values(q, softmax(s, -1, hidden), v);
+}
+
+// The sink is one more column of scores, which no mask hides; its column of weights is cut off.
+template <class T>
+Var<T> sdpa_sinks_composed(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& sinks,
+    const AttentionOptions& options, const Var<T>& mask) {
+    const auto [s, hidden] = scores(q, k, options, mask);
+    const Shape& all = s.shape();
+    Array<double> nothing = Array<double>::from_shape(std::vector<std::size_t>(all.begin(), all.end() - 1));
+    nothing.fill(0);
+    std::vector<std::ptrdiff_t> column(all.begin(), all.end());
+    column.back() = 1;
+    const Var<T> sink_scores = constant_of<T>(q.tape(), nothing, "zeros") + reshape(sinks, {-1, 1});
+    const Var<T> joined = concat({hidden ? s + hidden : s, reshape(sink_scores, column)}, -1);
+    return weighted_values(q, slice(softmax(joined), {Ellipsis{}, Range{.stop = -1}}), v);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                              \
+    template Var<T> sdpa_composed(                                                            \
+        const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&); \
+    template Var<T> sdpa_sinks_composed(                                                      \
+        const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+namespace {
+
+/// Attention's attributes by name; head counts given beside the shapes must agree with them.
+template <class T>
+AttentionOptions attention_options(const char* op, Arguments<T>& c, const Var<T>& q, const Var<T>& k) {
+    const auto heads = [&](const char* attribute, const char* input, const Var<T>& x) {
+        const auto given = c.maybe_integer(attribute);
+        const std::size_t found = x.rank() > 2 ? x.shape()[x.rank() - 3] : 1;
+        if (given && (*given < 0 || static_cast<std::size_t>(*given) != found))
+            throw Error(fmt::format("{}: {} is {}, but {} has shape {} with {} heads", op, attribute, *given, input,
+                to_string(x.shape()), found));
+    };
+    heads("heads_q", "q", q);
+    heads("heads_kv", "k", k);
+    AttentionOptions o;
+    o.scale = c.limit("scale");
+    o.causal = c.flag("causal", false);
+    o.softcap = c.limit("softcap");
+    if (const auto window = c.maybe_integer("window")) {
+        if (*window < 1)
+            throw Error(
+                fmt::format("{}: window is {}; it counts the query itself, so it must be at least 1", op, *window));
+        o.window = static_cast<std::size_t>(*window);
+    }
+    return o;
+}
+
+std::vector<NamedArray> drawn(Generator& rng, const Shape& q, const Shape& k, std::size_t dv) {
+    return {{"q", rng.standard_normal(q)}, {"k", rng.standard_normal(k)},
+        {"v", rng.standard_normal(k.with(k.rank() - 1, dv))}};
+}
+
+/// An additive mask that hides some keys, all of them from query 1, and shifts one.
+Array<double> some_hidden() {
+    const double no = -HUGE_VAL;
+    return {{0, no, 0.5}, {no, no, no}, {no, 0, 0}, {0, 0, 0}};
+}
+
+} // namespace
+
+std::vector<Identity> attention_identities(const Sample& sample, bool shiftable) {
+    const Array<double>&q = *sample.input("q"), &k = *sample.input("k"), &v = *sample.input("v");
+    const std::size_t d = last_extent(q), dv = last_extent(v), queries = q.shape()[q.dimension() - 2],
+                      keys = k.shape()[k.dimension() - 2];
+    const std::size_t group = q.size() / (queries * d) / (k.size() / (keys * d)); // query heads of one key head
+    const Attribute* flag = sample.attributes.find("causal");
+    const bool causal = flag != nullptr && std::get_if<bool>(flag) != nullptr && std::get<bool>(*flag);
+    const std::size_t window = static_cast<std::size_t>(sample.number("window", 0));
+    const auto unseen = [=](std::size_t width) {
+        return [=](std::size_t row, std::size_t column) {
+            const std::size_t head = row / dv / queries, t = row / dv % queries, key_head = column / width / keys,
+                              s = column / width % keys;
+            return key_head != head / group || (causal && s > t) || (window != 0 && s + window <= t);
+        };
+    };
+    const char* says = "0 across the mask and between groups of heads";
+    Identity of_k{says, "k"}, of_v{says, "v"};
+    of_k.zero = unseen(d);
+    of_v.zero = unseen(dv);
+    std::vector<Identity> known{block_diagonal_rows("q", dv, d), homogeneous("v", 1)};
+    known.push_back(std::move(of_k));
+    known.push_back(std::move(of_v));
+    if (shiftable && sample.number("softcap", 0) == 0)
+        known.push_back(known_product("J 1 = 0 along the keys", "k", constant_along(-2, k)));
+    return known;
+}
+
+CatalogEntry sdpa_entry() {
+    const auto call = [](auto attention) {
+        return [=](auto& c) {
+            const auto q = c.in("q"), k = c.in("k"), v = c.in("v");
+            return attention(q, k, v, attention_options("sdpa", c, q, k), c.maybe_constant("mask"));
+        };
+    };
+    return entry(
+        "sdpa", "softmax(cap(scale q k^T) + mask) v for each head, tile by tile", "§7",
+        call([](const auto&... arguments) { return sdpa(arguments...); }),
+        [](Generator& rng) {
+            std::vector<NamedArray> biased = drawn(rng, {2, 2, 3, 2}, {2, 1, 5, 2}, 3);
+            biased.push_back({"mask", rng.standard_normal({2, 3, 5})});
+            std::vector<NamedArray> shifted =
+                drawn(rng, {3, 2, 3}, {3, 4, 3}, 1); // a bias along a row would change nothing
+            shifted.push_back({"mask", rng.standard_normal({3, 1, 4})});
+            return std::vector<Sample>{{"grouped_causal", drawn(rng, {4, 3, 3}, {2, 3, 3}, 3), {},
+                                           {{"heads_q", 4.0}, {"heads_kv", 2.0}, {"causal", true}}},
+                {"capped_window", drawn(rng, {2, 5, 4}, {1, 5, 4}, 3), {},
+                    {{"causal", true}, {"window", 2.0}, {"softcap", 1.5}}},
+                {"cross", drawn(rng, {2, 3, 4}, {2, 7, 4}, 5), {}, {{"scale", 0.25}}}, {"learned_bias", biased},
+                {"bias_for_all_queries", shifted},
+                {"hidden_row", drawn(rng, {2, 4, 2}, {1, 3, 2}, 2), {{"mask", some_hidden()}}, {{"softcap", 5.0}}},
+                {"two_tiles", drawn(rng, {1, 35, 1}, {1, 35, 1}, 1), {}, {{"causal", true}, {"window", 11.0}}}};
+        },
+        call([](const auto&... arguments) { return sdpa_composed(arguments...); }))
+        .with_identities([](const Sample& s) { return attention_identities(s, true); });
+}
+
+CatalogEntry sdpa_sinks_entry() {
+    const auto call = [](auto attention) {
+        return [=](auto& c) {
+            const auto q = c.in("q"), k = c.in("k"), v = c.in("v"), sinks = c.in("sinks");
+            return attention(q, k, v, sinks, attention_options("sdpa_sinks", c, q, k), c.maybe_constant("mask"));
+        };
+    };
+    return entry(
+        "sdpa_sinks", "sdpa with one more logit a head in the softmax, dropped after it", "§15",
+        call([](const auto&... arguments) { return sdpa_sinks(arguments...); }),
+        [](Generator& rng) {
+            const auto with_sinks = [&](std::vector<NamedArray> inputs, std::size_t heads) {
+                inputs.push_back({"sinks", rng.standard_normal({heads})});
+                return inputs;
+            };
+            return std::vector<Sample>{
+                {"grouped_causal", with_sinks(drawn(rng, {4, 3, 3}, {2, 3, 3}, 3), 4), {}, {{"causal", true}}},
+                {"capped_window", with_sinks(drawn(rng, {2, 2, 5, 2}, {2, 1, 5, 2}, 1), 2), {},
+                    {{"causal", true}, {"window", 3.0}, {"softcap", 2.0}}},
+                {"hidden_row", with_sinks(drawn(rng, {2, 4, 2}, {2, 3, 2}, 4), 2), {{"mask", some_hidden()}}}};
+        },
+        call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }))
+        .with_identities([](const Sample& s) { return attention_identities(s, false); });
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,128 @@
+// What the operations of two operands with NumPy's broadcasting share: their kernels, their rule, their samples. Included by
+// .cpp files of ops only.
+//
+// An operation is a struct:  static T y(T a, T b),  static T ga(T a, T b, T y, T gy) = gy ∂y/∂a,  gb alike.
+// The gradient of a broadcast operand is summed over what it was broadcast along:  ā = unb(ȳ ∂y/∂a).
+#pragma once
+
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/catalog/cotangent.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// One row of a gradient: assigned, added to a row, or summed into one number.
+template <class T, class G> FAST inline void gradient_row(std::size_t n, int how, T* g, G term) {
+    if (how == 0) each<T>(n, [=](std::size_t i) FAST { g[i] = term(i); });
+    else if (how == 1) each<T>(n, [=](std::size_t i) FAST { g[i] += term(i); });
+    else *g += sum<T>(n, term);
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+/// In namespace chalkgrad::CHALKGRAD_ISA: one row of the result, and of either gradient.
+#define CHALKGRAD_BINARY(op, F)                                                                       \
+    template <class T> void op##_row(std::size_t n, const T* a, const T* b, T* y) {                   \
+        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(a[i], b[i]); });                             \
+    }                                                                                                 \
+    template <class T>                                                                                \
+    void op##_row_ga(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) { \
+        gradient_row<T>(n, how, g, [=](std::size_t i) FAST {                                          \
+            const T term = F::ga(a[i], b[i], y[i], gy[i]);                                            \
+            return is_zero(gy[i]) ? T(0) : term;                                                      \
+        });                                                                                           \
+    }                                                                                                 \
+    template <class T>                                                                                \
+    void op##_row_gb(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) { \
+        gradient_row<T>(n, how, g, [=](std::size_t i) FAST {                                          \
+            const T term = F::gb(a[i], b[i], y[i], gy[i]);                                            \
+            return is_zero(gy[i]) ? T(0) : term;                                                      \
+        });                                                                                           \
+    }
+
+#define CHALKGRAD_BINARY_KERNELS(op) \
+    CHALKGRAD_KERNEL(op##_row)       \
+    CHALKGRAD_KERNEL(op##_row_ga)    \
+    CHALKGRAD_KERNEL(op##_row_gb)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/elementwise/broadcast.hpp>
+
+namespace chalkgrad {
+
+/// How one operand's gradient takes a row: see gradient_row.
+enum How { assign, add_to_row, sum_to_number };
+
+template <class T, class RowKernel> void broadcast_forward(In<T> a, In<T> b, Out<T> y, RowKernel row) {
+    const BroadcastRows rows(*a.shape, *b.shape, *y.shape);
+    T a_buffer[BroadcastRows::longest], b_buffer[BroadcastRows::longest];
+    rows.each_row([&](const BroadcastRows::Row& r) {
+        row(r.n, unit_row(a.data + r.a, rows.a_is_number(), r.n, a_buffer),
+            unit_row(b.data + r.b, rows.b_is_number(), r.n, b_buffer), y.data + r.y);
+    });
+}
+
+template <class T, class KernelA, class KernelB>
+void broadcast_vjp(In<T> a, In<T> b, In<T> y, In<T> gy, Out<T> ga, Out<T> gb, KernelA row_ga, KernelB row_gb) {
+    const BroadcastRows rows(*a.shape, *b.shape, *y.shape);
+    const auto how = [&](const Shape& x, bool is_number) {
+        return x.size() == y.size() ? assign : is_number ? sum_to_number : add_to_row;
+    };
+    const How how_a = how(*a.shape, rows.a_is_number()), how_b = how(*b.shape, rows.b_is_number());
+    if (ga && how_a != assign) std::fill_n(ga.data, ga.size(), T(0));
+    if (gb && how_b != assign) std::fill_n(gb.data, gb.size(), T(0));
+    T a_buffer[BroadcastRows::longest], b_buffer[BroadcastRows::longest];
+    rows.each_row([&](const BroadcastRows::Row& r) {
+        const T* a_row = unit_row(a.data + r.a, rows.a_is_number(), r.n, a_buffer);
+        const T* b_row = unit_row(b.data + r.b, rows.b_is_number(), r.n, b_buffer);
+        if (ga) row_ga(r.n, a_row, b_row, y.data + r.y, gy.data + r.y, how_a, ga.data + r.a);
+        if (gb) row_gb(r.n, a_row, b_row, y.data + r.y, gy.data + r.y, how_b, gb.data + r.b);
+    });
+}
+
+/// For operations with a kink where a = b: the side of every pair that meets.
+template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSides& out) {
+    const BroadcastRows rows(*a.shape, *b.shape, y);
+    rows.each_row([&](const BroadcastRows::Row& r) {
+        for (std::size_t i = 0; i < r.n; ++i)
+            out.compare(a[r.a + (rows.a_is_number() ? 0 : i)], b[r.b + (rows.b_is_number() ? 0 : i)]);
+    });
+}
+
+/// Equal shapes, and every way of broadcasting: a row, a column, both at once, a single number. `draw` makes the numbers of b.
+template <class Draw> std::vector<Sample> broadcast_samples(Generator& rng, Draw draw) {
+    const auto a = [&](const Shape& shape) { return rng.standard_normal(shape); };
+    return {{"same_shape", {{"a", a({3, 5})}, {"b", draw({3, 5})}}}, {"row", {{"a", a({2, 3, 5})}, {"b", draw({5})}}},
+        {"column", {{"a", a({3, 1})}, {"b", draw({3, 5})}}}, {"both", {{"a", a({4, 1, 3})}, {"b", draw({2, 1})}}},
+        {"row_of_11", {{"a", a({11})}, {"b", draw({2, 11})}}}, {"number", {{"a", a({2, 3})}, {"b", draw({})}}}};
+}
+
+} // namespace chalkgrad
+
+/// In an unnamed namespace of chalkgrad: the rule of op(a, b), closed by further members of it. A single number takes the
+/// formula itself, without rows: scalar programs record one line per operation.
+#define CHALKGRAD_BINARY_RULE(Rule, op, F, its_role, ...)                                                         \
+    struct Rule {                                                                                                 \
+        static constexpr const char* name = #op;                                                                  \
+        static constexpr const char* inputs[] = {"a", "b"};                                                       \
+        static constexpr Role role = its_role;                                                                    \
+        Shape shape(Shapes in) const { return broadcast(name, in[0], in[1]); }                                    \
+        template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                                          \
+            if (y.size() == 1) y[0] = base::F::y(in[0][0], in[1][0]);                                             \
+            else broadcast_forward(in[0], in[1], y, kernel::op##_row<T>);                                         \
+        }                                                                                                         \
+        template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {                   \
+            using base::is_zero;                                                                                  \
+            if (y.size() == 1) {                                                                                  \
+                const bool zero = is_zero(gy[0]);                                                                 \
+                if (gx[0]) gx[0][0] = zero ? T(0) : base::F::ga(in[0][0], in[1][0], y[0], gy[0]);                 \
+                if (gx[1]) gx[1][0] = zero ? T(0) : base::F::gb(in[0][0], in[1][0], y[0], gy[0]);                 \
+            } else {                                                                                              \
+                broadcast_vjp(in[0], in[1], y, gy, gx[0], gx[1], kernel::op##_row_ga<T>, kernel::op##_row_gb<T>); \
+            }                                                                                                     \
+        }                                                                                                         \
+        __VA_ARGS__                                                                                               \
+    };
+#endif

@@ -1,0 +1,170 @@
+// Functions of one element and their slopes:  x̄ = ȳ f′(x).  Where f′ is short in y = f(x), it is written in y.
+#include <chalkgrad/ops/elementwise/unary.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+struct Neg {
+    template <class T> static FAST T y(T x) { return -x; }
+    template <class T> static FAST T gx(T, T, T gy) { return -gy; }
+};
+struct Exp {
+    template <class T> static FAST T y(T x) { return exp(x); }
+    template <class T> static FAST T gx(T, T y, T gy) { return gy * y; }
+};
+struct Log {
+    template <class T> static FAST T y(T x) { return log(x); }
+    template <class T> static FAST T gx(T x, T, T gy) { return gy / x; }
+};
+struct Log1p {
+    template <class T> static FAST T y(T x) { return log1p(x); }
+    template <class T> static FAST T gx(T x, T, T gy) { return gy / (1 + x); }
+};
+struct Sqrt {
+    template <class T> static FAST T y(T x) { return sqrt(x); }
+    template <class T> static FAST T gx(T, T y, T gy) { return gy / (2 * y); }
+};
+// −½ x^(−3/2) = −½ y³: no x needed. From the left, since y³ alone overflows sooner.
+struct Rsqrt {
+    template <class T> static FAST T y(T x) { return 1 / sqrt(x); }
+    template <class T> static FAST T gx(T, T y, T gy) { return -(gy / 2) * y * y * y; }
+};
+struct Square {
+    template <class T> static FAST T y(T x) { return x * x; }
+    template <class T> static FAST T gx(T x, T, T gy) { return 2 * x * gy; }
+};
+struct Reciprocal {
+    template <class T> static FAST T y(T x) { return 1 / x; }
+    template <class T> static FAST T gx(T, T y, T gy) { return -gy * y * y; }
+};
+// tanh′ = sech² = 4 e/(1 + e)², e = exp(−2|x|): 1 − y² cancels in the tails (at 10 eight digits are gone).
+struct Tanh {
+    template <class T> static FAST T y(T x) { return tanh(x); }
+    template <class T> static FAST T gx(T x, T, T gy) {
+        const T e = exp(-2 * abs(x)), d = 1 + e;
+        return gy * (4 * e / (d * d));
+    }
+};
+struct Erf {
+    template <class T> static FAST T y(T x) { return erf(x); }
+    template <class T> static FAST T gx(T x, T, T gy) {
+        return gy * (T(1.128379167095512573896158903121545172L) * exp(-x * x)); // 2/√π
+    }
+};
+struct Abs {
+    template <class T> static FAST T y(T x) { return abs(x); }
+    template <class T> static FAST T gx(T x, T, T gy) { return x > 0 ? gy : x < 0 ? -gy : T(0); }
+};
+
+CHALKGRAD_UNARY(neg, Neg)
+CHALKGRAD_UNARY(exp, Exp)
+CHALKGRAD_UNARY(log, Log)
+CHALKGRAD_UNARY(log1p, Log1p)
+CHALKGRAD_UNARY(sqrt, Sqrt)
+CHALKGRAD_UNARY(rsqrt, Rsqrt)
+CHALKGRAD_UNARY(square, Square)
+CHALKGRAD_UNARY(reciprocal, Reciprocal)
+CHALKGRAD_UNARY(tanh, Tanh)
+CHALKGRAD_UNARY(erf, Erf)
+CHALKGRAD_UNARY(abs, Abs)
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_UNARY_KERNELS(neg)
+CHALKGRAD_UNARY_KERNELS(exp)
+CHALKGRAD_UNARY_KERNELS(log)
+CHALKGRAD_UNARY_KERNELS(log1p)
+CHALKGRAD_UNARY_KERNELS(sqrt)
+CHALKGRAD_UNARY_KERNELS(rsqrt)
+CHALKGRAD_UNARY_KERNELS(square)
+CHALKGRAD_UNARY_KERNELS(reciprocal)
+CHALKGRAD_UNARY_KERNELS(tanh)
+CHALKGRAD_UNARY_KERNELS(erf)
+CHALKGRAD_UNARY_KERNELS(abs)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
+
+namespace chalkgrad {
+namespace {
+
+CHALKGRAD_UNARY_RULE(NegRule, neg, Neg, Role::none)
+CHALKGRAD_UNARY_RULE(ExpRule, exp, Exp, Role::none)
+CHALKGRAD_UNARY_RULE(
+    LogRule, log, Log, Role::none, double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
+CHALKGRAD_UNARY_RULE(
+    Log1pRule, log1p, Log1p, Role::none, double length_scale(Ins<double> in) const { return distance_from(-1, in[0]); })
+CHALKGRAD_UNARY_RULE(
+    SqrtRule, sqrt, Sqrt, Role::none, double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
+CHALKGRAD_UNARY_RULE(
+    RsqrtRule, rsqrt, Rsqrt, Role::none, double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
+CHALKGRAD_UNARY_RULE(SquareRule, square, Square, Role::none)
+CHALKGRAD_UNARY_RULE(
+    ReciprocalRule, reciprocal, Reciprocal, Role::none,
+    double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
+CHALKGRAD_UNARY_RULE(TanhRule, tanh, Tanh, Role::activation)
+CHALKGRAD_UNARY_RULE(ErfRule, erf, Erf, Role::none)
+CHALKGRAD_UNARY_RULE(
+    AbsRule, abs, Abs, Role::none, template <class T> void kinks(Ins<T> in, KinkSides& out) const {
+        for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(0));
+    })
+
+} // namespace
+
+#define CHALKGRAD_FUNCTION(op, Rule) \
+    template <class T> Var<T> op(const Var<T>& x) { return apply(Rule{}, x); }
+CHALKGRAD_FUNCTION(neg, NegRule)
+CHALKGRAD_FUNCTION(exp, ExpRule)
+CHALKGRAD_FUNCTION(log, LogRule)
+CHALKGRAD_FUNCTION(log1p, Log1pRule)
+CHALKGRAD_FUNCTION(sqrt, SqrtRule)
+CHALKGRAD_FUNCTION(rsqrt, RsqrtRule)
+CHALKGRAD_FUNCTION(square, SquareRule)
+CHALKGRAD_FUNCTION(reciprocal, ReciprocalRule)
+CHALKGRAD_FUNCTION(tanh, TanhRule)
+CHALKGRAD_FUNCTION(erf, ErfRule)
+CHALKGRAD_FUNCTION(abs, AbsRule)
+
+#define CHALKGRAD_INSTANTIATE(T)               \
+    template Var<T> neg(const Var<T>&);        \
+    template Var<T> exp(const Var<T>&);        \
+    template Var<T> log(const Var<T>&);        \
+    template Var<T> log1p(const Var<T>&);      \
+    template Var<T> sqrt(const Var<T>&);       \
+    template Var<T> rsqrt(const Var<T>&);      \
+    template Var<T> square(const Var<T>&);     \
+    template Var<T> reciprocal(const Var<T>&); \
+    template Var<T> tanh(const Var<T>&);       \
+    template Var<T> erf(const Var<T>&);        \
+    template Var<T> abs(const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+#define CHALKGRAD_SAMPLED_ENTRY(samples, op, formula, section, draw, ...)                     \
+    CatalogEntry op##_entry() {                                                               \
+        return entry(                                                                         \
+            #op, formula, section, [](auto& c) { return op(c.in("x")); },                     \
+            [](Generator& rng) { return samples([&](const Shape& shape) { return draw; }); }) \
+            .with_identities(__VA_ARGS__);                                                    \
+    }
+#define CHALKGRAD_ENTRY(op, ...) CHALKGRAD_SAMPLED_ENTRY(unary_samples, op, __VA_ARGS__)
+CHALKGRAD_ENTRY(neg, "-x", "element-wise", rng.standard_normal(shape), diagonal_jacobian("x", 1))
+CHALKGRAD_ENTRY(exp, "e^x", "element-wise", rng.uniform(-3, 3, shape), diagonal_jacobian({"x"}))
+CHALKGRAD_ENTRY(log, "log x", "element-wise", rng.uniform(0.2, 5, shape), diagonal_jacobian({"x"}))
+CHALKGRAD_ENTRY(log1p, "log(1 + x)", "element-wise", rng.uniform(-0.8, 3, shape), diagonal_jacobian({"x"}))
+CHALKGRAD_ENTRY(sqrt, "sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape), diagonal_jacobian("x", 0.5))
+CHALKGRAD_ENTRY(rsqrt, "1 / sqrt(x)", "element-wise", rng.uniform(0.2, 5, shape), diagonal_jacobian("x", -0.5))
+CHALKGRAD_ENTRY(square, "x^2", "element-wise", rng.standard_normal(shape), diagonal_jacobian("x", 2))
+CHALKGRAD_ENTRY(
+    reciprocal, "1 / x", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)), diagonal_jacobian("x", -1))
+CHALKGRAD_SAMPLED_ENTRY(
+    unary_samples_with_tails, tanh, "tanh x", "§11", rng.uniform(-6, 6, shape), diagonal_jacobian({"x"}))
+CHALKGRAD_ENTRY(erf, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", rng.uniform(-3, 3, shape), diagonal_jacobian({"x"}))
+CHALKGRAD_ENTRY(abs, "|x|", "element-wise", away_from(0, 0.2, rng.uniform(-3, 3, shape)), diagonal_jacobian("x", 1))
+
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
+#undef CHALKGRAD_SAMPLED_ENTRY
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,79 @@
+// pow:  y = x^p,   x̄ = ȳ p x^(p − 1)          p is a constant; p = 0 has slope 0, also at x = 0
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/catalog/cotangent.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// Squares, by far the commonest powers, need no library call.
+template <class T> void pow_forward(std::size_t n, T p, const T* x, T* y) {
+    if (p == 2) each<T>(n, [=](std::size_t i) FAST { y[i] = x[i] * x[i]; });
+    else
+        for (std::size_t i = 0; i < n; ++i) y[i] = pow(x[i], p);
+}
+
+// Not p y/x: y has underflowed or overflowed where the slope need not.
+template <class T> void pow_gx(std::size_t n, T p, const T* x, const T* gy, T* gx) {
+    if (p == 2) each<T>(n, [=](std::size_t i) FAST { gx[i] = is_zero(gy[i]) ? T(0) : 2 * x[i] * gy[i]; });
+    else
+        for (std::size_t i = 0; i < n; ++i) gx[i] = p == 0 || is_zero(gy[i]) ? T(0) : gy[i] * (p * pow(x[i], p - 1));
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(pow_forward)
+CHALKGRAD_KERNEL(pow_gx)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/ops/catalog/checks.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/pow.hpp>
+#include <chalkgrad/ops/elementwise/unary.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct Pow {
+    static constexpr const char* name = "pow";
+    static constexpr const char* inputs[] = {"x"};
+    double exponent;
+
+    Shape shape(Shapes in) const {
+        require_finite(name, "exponent", exponent);
+        return in[0];
+    }
+    void attributes(Attributes& out) const { out.set("exponent", exponent); }
+    double length_scale(Ins<double> in) const { return distance_from(0, in[0]); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        kernel::pow_forward<T>(y.size(), T(exponent), in[0].data, y.data);
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        kernel::pow_gx<T>(y.size(), T(exponent), in[0].data, gy.data, gx[0].data);
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> pow(const Var<T>& x, double exponent) { return apply(Pow{exponent}, x); }
+
+#define CHALKGRAD_INSTANTIATE(T) template Var<T> pow(const Var<T>&, double);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry pow_entry() {
+    return entry(
+        "pow", "x^exponent", "element-wise", [](auto& c) { return pow(c.in("x"), c.number("exponent")); },
+        [](Generator& rng) {
+            // Whole exponents take negative numbers too; the slope at exponent 2 has a loop of its own.
+            const auto signed_draw = [&](const Shape& shape) { return away_from(0, 0.2, rng.standard_normal(shape)); };
+            return std::vector<Sample>{{"square", {{"x", signed_draw({3, 5})}}, {}, {{"exponent", 2.0}}},
+                {"cube", {{"x", signed_draw({11})}}, {}, {{"exponent", 3.0}}},
+                {"inverse", {{"x", signed_draw({3})}}, {}, {{"exponent", -1.0}}},
+                {"fraction", {{"x", rng.uniform(0.2, 5, {2, 4})}}, {}, {{"exponent", 0.7}}},
+                {"constant", {{"x", signed_draw({1})}}, {}, {{"exponent", 0.0}}}};
+        })
+        .with_identities([](const Sample& s) { return diagonal_jacobian("x", s.number("exponent", 1))(s); });
+}
+
+} // namespace chalkgrad
+#endif

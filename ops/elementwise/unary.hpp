@@ -1,0 +1,63 @@
+// What the functions of one element share: their kernels, their rule, their samples. Included by .cpp files of ops only.
+//
+// A function f is a struct:  static T y(T x),  static T gx(T x, T y, T gy) = gy f′(x).
+#pragma once
+
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/catalog/cotangent.hpp>
+
+/// In namespace chalkgrad::CHALKGRAD_ISA: op_forward and op_gx, the loops over a function's elements.
+#define CHALKGRAD_UNARY(op, F)                                                                                       \
+    template <class T> void op##_forward(std::size_t n, const T* x, T* y) {                                          \
+        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(x[i]); });                                                  \
+    }                                                                                                                \
+    template <class T> void op##_gx(std::size_t n, const T* x, const T* y, const T* gy, T* gx) {                     \
+        each<T>(n, [=](std::size_t i) FAST {                                                                         \
+            const T g = F::gx(x[i], y[i], gy[i]); /* before the choice: a choice between computations is a branch */ \
+            gx[i] = is_zero(gy[i]) ? T(0) : g;                                                                       \
+        });                                                                                                          \
+    }
+
+#define CHALKGRAD_UNARY_KERNELS(op) \
+    CHALKGRAD_KERNEL(op##_forward)  \
+    CHALKGRAD_KERNEL(op##_gx)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
+
+/// In an unnamed namespace of chalkgrad: the rule of op(x), closed by further members of it.
+#define CHALKGRAD_UNARY_RULE(Rule, op, F, its_role, ...)                                        \
+    struct Rule {                                                                               \
+        static constexpr const char* name = #op;                                                \
+        static constexpr const char* inputs[] = {"x"};                                          \
+        static constexpr Role role = its_role;                                                  \
+        Shape shape(Shapes in) const { return in[0]; }                                          \
+        template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                        \
+            kernel::op##_forward<T>(y.size(), in[0].data, y.data);                              \
+        }                                                                                       \
+        template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const { \
+            kernel::op##_gx<T>(y.size(), in[0].data, y.data, gy.data, gx[0].data);              \
+        }                                                                                       \
+        __VA_ARGS__                                                                             \
+    };
+
+namespace chalkgrad {
+
+/// Numbers in rows of 1, 3, 5 and 11, and several rows; draw(Shape) makes them.
+template <class Draw>
+std::vector<Sample> unary_samples(Draw draw, const char* input = "x", const Attributes& attributes = {}) {
+    return {{"one", {{input, draw(Shape{1})}}, {}, attributes}, {"row_of_3", {{input, draw(Shape{3})}}, {}, attributes},
+        {"rows", {{input, draw(Shape{2, 2, 5})}}, {}, attributes},
+        {"row_of_11", {{input, draw(Shape{11})}}, {}, attributes}};
+}
+/// The same, and numbers far out on both sides, where slopes have died down and shortcuts are taken.
+template <class Draw> std::vector<Sample> unary_samples_with_tails(Draw draw) {
+    std::vector<Sample> samples = unary_samples(draw);
+    samples.push_back({"tails", {{"x", Array<double>{{-25, -5.5, 5.5, 9.5}, {0.7, -0.7, -9.5, 21}}}}});
+    return samples;
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,93 @@
+// embedding:  y_i = E[id_i].  Vary E: dy_i = dE[id_i], so  Ē[r] = Σ over the i with id_i = r of ȳ_i.
+#include <chalkgrad/ops/linear/embedding.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/base/half.hpp>
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/linear/matmul.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct Embedding {
+    static constexpr const char* name = "embedding";
+    static constexpr const char* inputs[] = {"table"};
+    static constexpr Role role = Role::structure;
+    std::shared_ptr<const Array<std::int64_t>> ids;
+
+    Shape shape(Shapes in) const {
+        const Shape& table = in[0];
+        if (table.rank() != 2)
+            throw Error(fmt::format("embedding: the table has shape {}; it must be (V, D)", to_string(table)));
+        for (const std::int64_t id : *ids)
+            if (id < 0 || id >= static_cast<std::int64_t>(table[0]))
+                throw Error(fmt::format("embedding: id {} is no row of the table of shape {}; give 0 to {}", id,
+                    to_string(table), static_cast<std::int64_t>(table[0]) - 1));
+        Shape y(ids->shape().begin(), ids->shape().end());
+        y.push_back(table[1]);
+        return y;
+    }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const std::size_t d = in[0].last();
+        for (std::size_t i = 0; i < ids->size(); ++i) std::copy_n(row(in[0].data, i, d), d, y.data + i * d);
+    }
+    template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        const std::size_t d = gy.last();
+        std::fill_n(gx[0].data, gx[0].size(), T(0));
+        for (std::size_t i = 0; i < ids->size(); ++i) {
+            T* g = row(gx[0].data, i, d);
+            for (std::size_t j = 0; j < d; ++j) g[j] += gy[i * d + j];
+        }
+    }
+
+private:
+    template <class T> T* row(T* table, std::size_t i, std::size_t d) const {
+        return table + static_cast<std::size_t>(ids->data()[i]) * d;
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> embedding(const Var<T>& table, const Array<std::int64_t>& ids) {
+    return apply(Embedding{std::make_shared<const Array<std::int64_t>>(ids)}, table);
+}
+
+template <class T> Var<T> embedding_composed(const Var<T>& table, const Array<std::int64_t>& ids) {
+    const std::size_t rows = table.shape()[0];
+    auto shape = std::vector<std::size_t>(ids.shape().begin(), ids.shape().end());
+    shape.push_back(rows);
+    Array<T> chosen(typename Array<T>::shape_type(shape.begin(), shape.end()), T(0));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        chosen.data()[i * rows + static_cast<std::size_t>(ids.data()[i])] = T(1);
+    return matmul(table.tape().constant(chosen), table);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                          \
+    template Var<T> embedding(const Var<T>&, const Array<std::int64_t>&); \
+    template Var<T> embedding_composed(const Var<T>&, const Array<std::int64_t>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry embedding_entry() {
+    return entry(
+        "embedding", "rows of a table by their numbers", "§4",
+        [](auto& c) { return embedding(c.in("table"), c.whole_numbers("ids")); },
+        [](Generator& rng) {
+            // Rows looked up twice, and rows never looked up.
+            return std::vector<Sample>{
+                {"repeated", {{"table", rng.standard_normal({5, 3})}}, {{"ids", {4, 0, 4, 2, 4}}}},
+                {"batched", {{"table", rng.standard_normal({4, 2})}}, {{"ids", {{1, 1}, {3, 0}}}}},
+                {"one_id", {{"table", rng.standard_normal({3, 5})}}, {{"ids", Array<double>(2.0)}}}};
+        },
+        [](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); })
+        .with_identities(homogeneous_in({{"table", 1}}));
+}
+
+} // namespace chalkgrad

@@ -1,0 +1,144 @@
+// matmul:  y = a b.  Vary a and b: dy = da b + a db, so  ā = ȳ bᵀ,  b̄ = aᵀ ȳ,  each summed over the batch axes along which
+// its factor was shared.
+#include <chalkgrad/ops/linear/matmul.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/linear/gemm.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// The matrices in a product of arrays: m, k, n, and where the pair of each batch index begins.
+struct Products {
+    std::size_t m = 1, k = 1, n = 1;
+    std::size_t rank = 0, extents[Shape::max_rank] = {}, count = 1;
+    std::size_t a_stride[Shape::max_rank] = {}, b_stride[Shape::max_rank] = {};
+    bool a_shared = false, b_shared = false; // used by more than one product
+
+    Products(const Shape& a, const Shape& b) {
+        const std::size_t a_axes = a.rank() < 2 ? 0 : a.rank() - 2, b_axes = b.rank() < 2 ? 0 : b.rank() - 2;
+        k = a.last();
+        if (a.rank() > 1) m = a[a.rank() - 2];
+        if (b.rank() > 1) n = b.last();
+        // One matrix b for all: the rows of all a are the rows of one tall matrix.
+        if (b.size() == k * n && k * n != 0) {
+            for (std::size_t i = 0; i < a_axes; ++i) m *= a[i];
+            return;
+        }
+        rank = std::max(a_axes, b_axes);
+        std::size_t a_run = m * k, b_run = k * n;
+        for (std::size_t i = rank; i-- > 0;) {
+            const std::size_t of_a = i + a_axes < rank ? 1 : a[i + a_axes - rank],
+                              of_b = i + b_axes < rank ? 1 : b[i + b_axes - rank];
+            extents[i] = of_a == 1 ? of_b : of_a;
+            a_stride[i] = of_a == 1 ? 0 : a_run;
+            b_stride[i] = of_b == 1 ? 0 : b_run;
+            a_shared |= of_a != extents[i];
+            b_shared |= of_b != extents[i];
+            a_run *= of_a;
+            b_run *= of_b;
+            count *= extents[i];
+        }
+    }
+
+    /// Calls f(where a begins, where b begins, where y begins) for each product.
+    template <class F> void each(F&& f) const {
+        std::size_t index[Shape::max_rank] = {};
+        std::size_t a = 0, b = 0;
+        for (std::size_t p = 0; p < count; ++p) {
+            f(a, b, p * m * n);
+            for (std::size_t i = rank; i-- > 0;) {
+                a += a_stride[i];
+                b += b_stride[i];
+                if (++index[i] < extents[i]) break;
+                a -= a_stride[i] * extents[i];
+                b -= b_stride[i] * extents[i];
+                index[i] = 0;
+            }
+        }
+    }
+};
+
+struct Matmul {
+    static constexpr const char* name = "matmul";
+    static constexpr const char* inputs[] = {"a", "b"};
+    static constexpr Role role = Role::linear;
+
+    Shape shape(Shapes in) const {
+        const Shape &a = in[0], &b = in[1];
+        if (a.rank() == 0 || b.rank() == 0)
+            throw Error(fmt::format("matmul: {} is a single number beside shape {}; use * to scale an array",
+                a.rank() == 0 ? "a" : "b", to_string(a.rank() == 0 ? b : a)));
+        const std::size_t rows_of_b = b.rank() == 1 ? b[0] : b[b.rank() - 2];
+        if (a.last() != rows_of_b)
+            throw Error(
+                fmt::format("matmul: shapes {} and {} do not fit: the last axis of a has {}, the {} axis of b {}; "
+                            "transpose one of them",
+                    to_string(a), to_string(b), a.last(), b.rank() == 1 ? "only" : "last but one", rows_of_b));
+        const auto in_front = [](const Shape& x) {
+            return Shape(x.begin(), x.end() - std::min<std::size_t>(x.rank(), 2));
+        };
+        Shape y = broadcast(name, in_front(a), in_front(b));
+        if (a.rank() > 1) y.push_back(a[a.rank() - 2]);
+        if (b.rank() > 1) y.push_back(b.last());
+        return y;
+    }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const Products p(*in[0].shape, *in[1].shape);
+        p.each([&](std::size_t a, std::size_t b, std::size_t c) {
+            gemm<T>(Factor::plain, Factor::plain, p.m, p.n, p.k, in[0].data + a, p.k, in[1].data + b, p.n, 0,
+                y.data + c, p.n);
+        });
+    }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        const Products p(*in[0].shape, *in[1].shape);
+        const auto start = [&](Out<T> g, bool shared) {
+            if (g && (shared || p.count == 0)) std::fill_n(g.data, g.size(), T(0));
+        };
+        start(gx[0], p.a_shared);
+        start(gx[1], p.b_shared);
+        p.each([&](std::size_t a, std::size_t b, std::size_t c) {
+            if (gx[0])
+                gemm<T>(Factor::plain, Factor::transposed, p.m, p.k, p.n, gy.data + c, p.n, in[1].data + b, p.n,
+                    p.a_shared, gx[0].data + a, p.k);
+            if (gx[1])
+                gemm<T>(Factor::transposed, Factor::plain, p.k, p.n, p.m, in[0].data + a, p.k, gy.data + c, p.n,
+                    p.b_shared, gx[1].data + b, p.n);
+        });
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> matmul(const Var<T>& a, const Var<T>& b) { return apply(Matmul{}, a, b); }
+
+#define CHALKGRAD_INSTANTIATE(T) template Var<T> matmul(const Var<T>&, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry matmul_entry() {
+    return entry(
+        "matmul", "a b", "NumPy's @", [](auto& c) { return matmul(c.in("a"), c.in("b")); },
+        [](Generator& rng) {
+            const auto pair = [&](const char* name, const Shape& a, const Shape& b) {
+                return Sample{name, {{"a", rng.standard_normal(a)}, {"b", rng.standard_normal(b)}}};
+            };
+            // Square shapes too: there a forgotten transpose has a legal shape.
+            return std::vector<Sample>{pair("square", {5, 5}, {5, 5}), pair("small", {3, 2}, {2, 4}),
+                pair("wide", {2, 11}, {11, 3}), pair("batched", {2, 3, 4}, {2, 4, 2}),
+                pair("shared_weight", {2, 3, 4}, {4, 4}), pair("shared_rows", {3, 4}, {2, 4, 3}),
+                pair("both_broadcast", {2, 1, 3, 2}, {3, 2, 2}), pair("row", {4}, {4, 3}), pair("column", {3, 4}, {4}),
+                pair("batched_column", {2, 3, 4}, {4}), pair("row_batched", {4}, {2, 4, 3}), pair("dot", {7}, {7}),
+                pair("one", {1, 1}, {1, 1})};
+        })
+        .with_identities(homogeneous_in({{"a", 1}, {"b", 1}}));
+}
+
+} // namespace chalkgrad

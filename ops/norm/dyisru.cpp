@@ -1,0 +1,236 @@
+// dyisru_b:  h = √(b + x²),  n = x / h,  y = γ n + β, element by element.  dyisru_softplus:  b = softplus(r) + floor
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/elementwise/activation_functions.hpp>
+#include <chalkgrad/ops/norm/norm_kernels.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// √(s² + x²), s = √b ≥ 0, in units of the larger: no square over- or underflows. 1 where both are 0, so that x/h is 0.
+template <class T> FAST inline T hypotenuse(T s, T x) {
+    const T a = x < 0 ? -x : x, large = a < s ? s : a, small = a < s ? a : s, q = small / large;
+    return large == 0 ? T(1) : large * sqrt(1 + q * q);
+}
+// At ±inf n is ±1: inf is read as the largest number.
+template <class T> FAST inline T finite(T x) { return held(x, T(largest<T>)); }
+
+template <class T>
+void dyisru_forward(std::size_t rows, std::size_t d, const T* x, const T* root_b, const T* gamma, const T* beta, T* y) {
+    for (std::size_t t = 0; t < rows; ++t, x += d, y += d)
+        each<T>(d, [=](std::size_t j) FAST {
+            const T z = finite(x[j]);
+            y[j] = gamma[j] * (z / hypotenuse(root_b[j], z)) + beta[j];
+        });
+}
+
+// dn = (b dx − ½ x db)/h³. So with w = ȳ γ/h:  x̄ = w b/h²,  b̄ = −½ Σ_rows w n/h,  γ̄ = Σ_rows ȳ n,  β̄ = Σ_rows ȳ.
+template <class T>
+void dyisru_gradients(std::size_t rows, std::size_t d, const T* x, const T* root_b, const T* gamma, const T* gy, T* gx,
+    T* gb, T* ggamma, T* gbeta) {
+    each<T>(d, [=](std::size_t j) FAST { gb[j] = ggamma[j] = gbeta[j] = 0; });
+    for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
+        each<T>(d, [=](std::size_t j) FAST {
+            const T z = finite(x[j]), h = hypotenuse(root_b[j], z), n = z / h, s = root_b[j] / h,
+                    w = gy[j] * gamma[j] / h;
+            gx[j] = w * (s * s);
+            gb[j] -= T(0.5) * (w * n / h);
+            ggamma[j] += gy[j] * n;
+            gbeta[j] += gy[j];
+        });
+}
+
+/// b of r, and the gradient of r from that of b.
+template <class T> void softplus_row(std::size_t d, T floor, const T* r, T* b) {
+    each<T>(d, [=](std::size_t j) FAST { b[j] = Softplus::y(r[j]) + floor; });
+}
+template <class T> void softplus_row_gradient(std::size_t d, const T* r, const T* gb, T* gr) {
+    each<T>(d, [=](std::size_t j) FAST { gr[j] = gb[j] * sigmoid(r[j]); });
+}
+template <class T> void root_row(std::size_t d, const T* b, T* root_b) {
+    each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(b[j]); });
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(dyisru_forward)
+CHALKGRAD_KERNEL(dyisru_gradients)
+CHALKGRAD_KERNEL(softplus_row)
+CHALKGRAD_KERNEL(softplus_row_gradient)
+CHALKGRAD_KERNEL(root_row)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/activations.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
+#include <chalkgrad/ops/norm/dyisru.hpp>
+#include <chalkgrad/ops/norm/gain.hpp>
+
+namespace chalkgrad {
+namespace {
+
+Shape dyisru_shape(const char* name, const char* b_name, Shapes in) {
+    require_rows(name, in[0]);
+    require_gain(name, b_name, in, 1);
+    require_gain(name, "gamma", in, 2);
+    require_gain(name, "beta", in, 3);
+    return in[0];
+}
+
+/// The forward and backward that both share, for a row of b's roots.
+template <class T> void dyisru_value(Ins<T> in, const T* root_b, Out<T> y) {
+    const BroadcastRow<T> gamma(in[2], y.last(), 1), beta(in[3], y.last(), 0);
+    kernel::dyisru_forward<T>(y.rows(), y.last(), in[0].data, root_b, gamma.data(), beta.data(), y.data);
+}
+template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, T* gb) {
+    const std::size_t d = gy.last();
+    const BroadcastRow<T> gamma(in[2], d, 1);
+    Scratch<T> unwanted(gx[0] ? 0 : gy.size());
+    RowReduction<T> ggamma(gx[2], d), gbeta(gx[3], d);
+    kernel::dyisru_gradients<T>(gy.rows(), d, in[0].data, root_b, gamma.data(), gy.data,
+        gx[0] ? gx[0].data : unwanted.data(), gb, ggamma.data(), gbeta.data());
+}
+
+/// An element bends over √b.
+double shortest_root(std::size_t count, auto b) {
+    double shortest = 1;
+    for (std::size_t i = 0; i < count; ++i)
+        if (b(i) > 0) shortest = std::min(shortest, std::sqrt(b(i)));
+    return shortest;
+}
+
+struct DyisruB {
+    static constexpr const char* name = "dyisru_b";
+    static constexpr const char* inputs[] = {"x", "b", "gamma", "beta"};
+    static constexpr std::size_t required = 2;
+    static constexpr Role role = Role::norm;
+
+    Shape shape(Shapes in) const { return dyisru_shape(name, "b", in); }
+    std::size_t saved(Shapes in) const { return in[0].last(); } // √b
+    double length_scale(Ins<double> in) const {
+        return shortest_root(in[1].size(), [&](std::size_t i) { return in[1][i]; });
+    }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T* root_b) const {
+        const BroadcastRow<T> b(in[1], y.last(), 0);
+        kernel::root_row<T>(y.last(), b.data(), root_b);
+        dyisru_value<T>(in, root_b, y);
+    }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
+        RowReduction<T> gb(gx[1], gy.last());
+        dyisru_vjp(in, root_b, gy, gx, gb.data());
+    }
+};
+
+struct DyisruSoftplus {
+    static constexpr const char* name = "dyisru_softplus";
+    static constexpr const char* inputs[] = {"x", "r", "gamma", "beta"};
+    static constexpr std::size_t required = 2;
+    static constexpr Role role = Role::norm;
+    double floor;
+
+    Shape shape(Shapes in) const {
+        if (!(floor >= 0 && std::isfinite(floor)))
+            throw Error(fmt::format("{}: floor is {}; it must be finite and not negative", name, floor));
+        return dyisru_shape(name, "r", in);
+    }
+    std::size_t saved(Shapes in) const { return in[0].last(); } // √b
+    void attributes(Attributes& out) const { out.set("floor", floor); }
+    double length_scale(Ins<double> in) const {
+        return shortest_root(in[1].size(), [&](std::size_t i) { return base::Softplus::y(in[1][i]) + floor; });
+    }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T* root_b) const {
+        const std::size_t d = y.last();
+        const BroadcastRow<T> r(in[1], d, 0);
+        Scratch<T> b(d);
+        kernel::softplus_row<T>(d, T(floor), r.data(), b.data());
+        kernel::root_row<T>(d, b.data(), root_b);
+        dyisru_value<T>(in, root_b, y);
+    }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
+        const std::size_t d = gy.last();
+        const BroadcastRow<T> r(in[1], d, 0);
+        Scratch<T> gb(d);
+        dyisru_vjp(in, root_b, gy, gx, gb.data());
+        RowReduction<T> gr(gx[1], d);
+        kernel::softplus_row_gradient<T>(d, r.data(), gb.data(), gr.data());
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> dyisru_b(const Var<T>& x, const Var<T>& b, const Var<T>& gamma, const Var<T>& beta) {
+    return apply(DyisruB{}, x, b, gamma, beta);
+}
+template <class T>
+Var<T> dyisru_softplus(const Var<T>& x, const Var<T>& r, const Var<T>& gamma, const Var<T>& beta, double floor) {
+    return apply(DyisruSoftplus{floor}, x, r, gamma, beta);
+}
+
+template <class T> Var<T> dyisru_b_composed(const Var<T>& x, const Var<T>& b, const Var<T>& gamma, const Var<T>& beta) {
+    Var<T> y = x / sqrt(b + square(x));
+    if (gamma) y = gamma * y;
+    return beta ? y + beta : y;
+}
+template <class T>
+Var<T> dyisru_softplus_composed(
+    const Var<T>& x, const Var<T>& r, const Var<T>& gamma, const Var<T>& beta, double floor) {
+    return dyisru_b_composed(x, softplus(r) + floor, gamma, beta);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                         \
+    template Var<T> dyisru_b(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&);                \
+    template Var<T> dyisru_softplus(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, double); \
+    template Var<T> dyisru_b_composed(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&);       \
+    template Var<T> dyisru_softplus_composed(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, double);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry dyisru_b_entry() {
+    return entry(
+        "dyisru_b", "gamma x / sqrt(b + x^2) + beta", "§11",
+        [](auto& c) {
+            c.ignore({"b"});
+            return dyisru_b(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
+        },
+        [](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
+            const auto positive = [&](const Shape& shape) { return rng.uniform(0.3, 2, shape); };
+            return std::vector<Sample>{
+                {"affine", {{"x", draw({3, 5})}, {"b", positive({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
+                {"row_of_b", {{"x", draw({2, 11})}, {"b", positive({11})}, {"gamma", draw({})}, {"beta", draw({})}}},
+                {"plain", {{"x", draw({2, 2, 3})}, {"b", positive({3})}}},
+                {"row_of_one", {{"x", draw({4, 1})}, {"b", positive({1})}, {"gamma", draw({1})}}}};
+        },
+        [](auto& c) {
+            c.ignore({"b"});
+            return dyisru_b_composed(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
+        })
+        .with_identities(diagonal_jacobian({"x"}));
+}
+CatalogEntry dyisru_softplus_entry() {
+    return entry(
+        "dyisru_softplus", "gamma x / sqrt(softplus(r) + floor + x^2) + beta", "§11",
+        [](auto& c) {
+            c.ignore({"b"});
+            return dyisru_softplus(c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
+        },
+        [](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
+            return std::vector<Sample>{
+                {"affine", {{"x", draw({3, 5})}, {"r", draw({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
+                {"row_of_r", {{"x", draw({2, 11})}, {"r", draw({11})}, {"gamma", draw({})}}, {}, {{"floor", 0.2}}},
+                {"plain", {{"x", draw({2, 2, 3})}, {"r", draw({3})}}, {}, {{"floor", 1e-6}}}};
+        },
+        [](auto& c) {
+            c.ignore({"b"});
+            return dyisru_softplus_composed(
+                c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
+        })
+        .with_identities(diagonal_jacobian({"x"}));
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,112 @@
+// dyt:  y = γ tanh(αx) + β, element by element; α is one number, γ and β have one for each feature
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+template <class T>
+void dyt_forward(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* beta, T* y) {
+    for (std::size_t t = 0; t < rows; ++t, x += d, y += d)
+        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * tanh(alpha * x[j]) + beta[j]; });
+}
+
+// With w = ȳ γ sech²(αx):  x̄ = α w,  ᾱ = Σ w x (here one sum for each feature),  γ̄ = Σ_rows ȳ tanh(αx),  β̄ = Σ_rows ȳ.
+// sech² = 4e/(1 + e)², e = exp(−2|αx|): 1 − tanh² has no right digit left from 19 on. Where it is 0, so is w x, at inf too.
+template <class T>
+void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx, T* galpha,
+    T* ggamma, T* gbeta) {
+    each<T>(d, [=](std::size_t j) FAST { galpha[j] = ggamma[j] = gbeta[j] = 0; });
+    for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
+        each<T>(d, [=](std::size_t j) FAST {
+            const T z = alpha * x[j], e = exp(z < 0 ? 2 * z : -2 * z),
+                    w = gy[j] * gamma[j] * (4 * e / ((1 + e) * (1 + e)));
+            gx[j] = alpha * w;
+            galpha[j] += e == 0 ? T(0) : w * x[j];
+            ggamma[j] += gy[j] * tanh(z);
+            gbeta[j] += gy[j];
+        });
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(dyt_forward)
+CHALKGRAD_KERNEL(dyt_gradients)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
+#include <chalkgrad/ops/norm/dyt.hpp>
+#include <chalkgrad/ops/norm/gain.hpp>
+
+namespace chalkgrad {
+namespace {
+
+struct Dyt {
+    static constexpr const char* name = "dyt";
+    static constexpr const char* inputs[] = {"x", "alpha", "gamma", "beta"};
+    static constexpr std::size_t required = 2;
+    static constexpr Role role = Role::norm;
+
+    Shape shape(Shapes in) const {
+        require_rows(name, in[0]);
+        if (in[1].rank() != 0)
+            throw Error(fmt::format("{}: alpha has shape {}; it must be a single number", name, to_string(in[1])));
+        require_gain(name, "gamma", in, 2);
+        require_gain(name, "beta", in, 3);
+        return in[0];
+    }
+    double length_scale(Ins<double> in) const { return 1 / std::max(1.0, std::abs(in[1][0])); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const std::size_t d = y.last();
+        const BroadcastRow<T> gamma(in[2], d, 1), beta(in[3], d, 0);
+        kernel::dyt_forward<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), beta.data(), y.data);
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        const std::size_t d = y.last();
+        const BroadcastRow<T> gamma(in[2], d, 1);
+        Scratch<T> unwanted(gx[0] ? 0 : y.size());
+        RowReduction<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
+        kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data,
+            gx[0] ? gx[0].data : unwanted.data(), galpha.data(), ggamma.data(), gbeta.data());
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> dyt(const Var<T>& x, const Var<T>& alpha, const Var<T>& gamma, const Var<T>& beta) {
+    return apply(Dyt{}, x, alpha, gamma, beta);
+}
+
+template <class T> Var<T> dyt_composed(const Var<T>& x, const Var<T>& alpha, const Var<T>& gamma, const Var<T>& beta) {
+    Var<T> y = tanh(alpha * x);
+    if (gamma) y = gamma * y;
+    return beta ? y + beta : y;
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                     \
+    template Var<T> dyt(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&); \
+    template Var<T> dyt_composed(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry dyt_entry() {
+    return entry(
+        "dyt", "gamma tanh(alpha x) + beta", "§11",
+        [](auto& c) { return dyt(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); },
+        [](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
+            return std::vector<Sample>{
+                {"affine", {{"x", draw({3, 5})}, {"alpha", draw({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
+                {"plain", {{"x", draw({2, 11})}, {"alpha", draw({})}}},
+                {"numbers", {{"x", draw({2, 2, 3})}, {"alpha", draw({})}, {"gamma", draw({})}, {"beta", draw({})}}},
+                {"row_of_one", {{"x", draw({4, 1})}, {"alpha", draw({})}, {"gamma", draw({1})}}}};
+        },
+        [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); })
+        .with_identities(diagonal_jacobian({"x"}));
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,68 @@
+// What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
+#pragma once
+
+#include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/ops/catalog/checks.hpp>
+
+namespace chalkgrad {
+
+/// Refuses arrays without a non-empty last axis.
+inline void require_rows(const char* op, const Shape& x) {
+    if (x.rank() == 0)
+        throw Error(fmt::format("{}: x is a single number and has no feature axis; give it shape (…, D)", op));
+    if (x.last() == 0)
+        throw Error(fmt::format(
+            "{}: the last axis of x, shape {}, is empty; it must have at least one feature", op, to_string(x)));
+}
+
+/// Refuses a gain or bias that is neither (D) nor a single number.
+inline void require_gain(const char* op, const char* name, Shapes in, std::size_t i) {
+    if (!in.has(i)) return;
+    const Shape& gain = in[i];
+    const std::size_t d = in[0].last();
+    if (gain.rank() == 0 || (gain.rank() == 1 && gain[0] == d)) return;
+    throw Error(fmt::format("{}: {} has shape {} beside x of shape {}; it must be ({}) or a single number", op, name,
+        to_string(gain), to_string(in[0]), d));
+}
+
+/// A gain or bias as D numbers, whatever it was given as: shift + what was given, or `absent` where nothing was.
+template <class T> class BroadcastRow {
+public:
+    BroadcastRow(In<T> given, std::size_t d, double absent, double shift = 0)
+        : buffer_(given && given.shape->rank() == 1 && shift == 0 ? 0 : d), data_(buffer_.data()) {
+        if (data_ == nullptr) {
+            data_ = given.data;
+            return;
+        }
+        const std::size_t step = given && given.shape->rank() == 1;
+        for (std::size_t j = 0; j < d; ++j) buffer_[j] = given ? T(shift) + given[j * step] : T(absent);
+    }
+    const T* data() const { return data_; }
+
+private:
+    Scratch<T> buffer_;
+    const T* data_;
+};
+
+/// The gradient of such a row: D numbers, summed into one where it was given as one, dropped where nobody wants it.
+template <class T> class RowReduction {
+public:
+    RowReduction(Out<T> gradient, std::size_t d)
+        : gradient_(gradient), buffer_(gradient && gradient.shape->rank() == 1 ? 0 : d), d_(d) {}
+    RowReduction(const RowReduction&) = delete;
+    RowReduction& operator=(const RowReduction&) = delete;
+    ~RowReduction() {
+        if (!gradient_ || gradient_.shape->rank() == 1) return;
+        T total(0);
+        for (std::size_t j = 0; j < d_; ++j) total += buffer_[j];
+        gradient_[0] = total;
+    }
+    T* data() { return gradient_ && gradient_.shape->rank() == 1 ? gradient_.data : buffer_.data(); }
+
+private:
+    Out<T> gradient_;
+    Scratch<T> buffer_;
+    std::size_t d_;
+};
+
+} // namespace chalkgrad

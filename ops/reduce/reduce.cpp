@@ -1,0 +1,213 @@
+// sum, mean, var_biased over any axes.
+#include <chalkgrad/ops/reduce/reduction.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// y = Σ x, so dy = Σ dx and x̄ = ȳ; the mean divides both by N.
+template <class T> void sum_row(std::size_t n, bool along, const T* x, T* y) {
+    accumulate(n, along, y, [=](std::size_t i, std::size_t) FAST { return x[i]; });
+}
+template <class T> void sum_row_gx(std::size_t n, bool along, T count, const T* gy, T* gx) {
+    spread(n, along, gx, [=](std::size_t, std::size_t k) FAST { return gy[k] / count; });
+}
+
+// v = Σ d²/N with d = (x − μ) − δ: μ is the rounded mean, δ the mean of x − μ, what rounding left over. Σd = 0, so
+// vary x: dv = 2 Σ d (dx − dμ)/N = 2 Σ d dx/N, and x̄ = 2 v̄ d/N.
+template <class T> void deviation_row(std::size_t n, bool along, const T* x, const T* mu, T* delta) {
+    accumulate(n, along, delta, [=](std::size_t i, std::size_t k) FAST { return x[i] - mu[k]; });
+}
+template <class T> void variance_row(std::size_t n, bool along, const T* x, const T* mu, const T* delta, T* y) {
+    accumulate(n, along, y, [=](std::size_t i, std::size_t k) FAST {
+        const T d = (x[i] - mu[k]) - delta[k];
+        return d * d;
+    });
+}
+template <class T>
+void variance_row_gx(std::size_t n, bool along, T count, const T* x, const T* mu, const T* delta, const T* gy, T* gx) {
+    spread(n, along, gx,
+        [=](std::size_t i, std::size_t k) FAST { return T(2) * gy[k] / count * ((x[i] - mu[k]) - delta[k]); });
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(sum_row)
+CHALKGRAD_KERNEL(sum_row_gx)
+CHALKGRAD_KERNEL(deviation_row)
+CHALKGRAD_KERNEL(variance_row)
+CHALKGRAD_KERNEL(variance_row_gx)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+
+namespace chalkgrad {
+
+Axes::Axes(const std::vector<std::ptrdiff_t>& axes) {
+    if (axes.size() > Shape::max_rank) throw Error("axes: more than 8 axes; no array has so many");
+    for (const std::ptrdiff_t axis : axes) // far outside stays outside
+        axes_[count_++] = static_cast<std::int8_t>(std::clamp<std::ptrdiff_t>(axis, -100, 100));
+}
+
+Shape Axes::kept(const char* op, const Shape& x) const {
+    bool reduced[Shape::max_rank] = {};
+    for (std::size_t i = 0; i < count_; ++i) {
+        bool& place = reduced[normalize_axis(op, axes_[i], x)];
+        if (place)
+            throw Error(
+                std::string(op) + ": axis " + std::to_string(axes_[i]) + " is given twice; name each axis once");
+        place = true;
+    }
+    Shape kept;
+    for (std::size_t i = 0; i < x.rank(); ++i) kept.push_back(count_ == 0 || reduced[i] ? 1 : x[i]);
+    return kept;
+}
+
+Shape Axes::result(const char* op, const Shape& x, bool keepdims) const {
+    Shape y = kept(op, x);
+    if (keepdims) return y;
+    Shape without;
+    if (count_ == 0) return without;
+    for (std::size_t i = 0; i < x.rank(); ++i) {
+        bool reduced = false;
+        for (std::size_t k = 0; k < count_; ++k) reduced |= normalize_axis(op, axes_[k], x) == i;
+        if (!reduced) without.push_back(x[i]);
+    }
+    return without;
+}
+
+Attribute Axes::attribute() const {
+    if (count_ == 0) return {};
+    return std::vector<double>(axes_.begin(), axes_.begin() + count_);
+}
+
+namespace {
+
+struct Sum : Reduction {
+    static constexpr const char* name = "sum";
+    static constexpr const char* inputs[] = {"x"};
+
+    Shape shape(Shapes in) const { return result(name, in, Nothing::allowed); }
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const In<T> x = in[0];
+        if (x.size() == 1) {
+            y[0] = x[0];
+            return;
+        }
+        std::fill_n(y.data, y.size(), T(0));
+        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::sum_row<T>(n, along, x.data + i, y.data + k);
+        });
+    }
+    template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        each_row(name, *gx[0].shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::sum_row_gx<T>(n, along, T(1), gy.data + k, gx[0].data + i);
+        });
+    }
+};
+
+struct Mean : Reduction {
+    static constexpr const char* name = "mean";
+    static constexpr const char* inputs[] = {"x"};
+
+    Shape shape(Shapes in) const { return result(name, in, Nothing::refused); }
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const In<T> x = in[0];
+        std::fill_n(y.data, y.size(), T(0));
+        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::sum_row<T>(n, along, x.data + i, y.data + k);
+        });
+        const T n(count(*x.shape, *y.shape));
+        for (std::size_t k = 0; k < y.size(); ++k) y[k] /= n;
+    }
+    template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        const T n(count(*gx[0].shape, *y.shape));
+        each_row(name, *gx[0].shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
+            kernel::sum_row_gx<T>(m, along, n, gy.data + k, gx[0].data + i);
+        });
+    }
+};
+
+struct VarBiased : Reduction {
+    static constexpr const char* name = "var_biased";
+    static constexpr const char* inputs[] = {"x"};
+
+    Shape shape(Shapes in) const { return result(name, in, Nothing::refused); }
+    std::size_t saved(Shapes in) const { return 2 * axes.kept(name, in[0]).size(); } // μ, then δ
+    template <class T> void forward(Ins<T> in, Out<T> y, T* mu) const {
+        const In<T> x = in[0];
+        const T n(count(*x.shape, *y.shape));
+        T* delta = mu + y.size();
+        std::fill_n(mu, 2 * y.size(), T(0));
+        std::fill_n(y.data, y.size(), T(0));
+        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
+            kernel::sum_row<T>(m, along, x.data + i, mu + k);
+        });
+        for (std::size_t k = 0; k < y.size(); ++k) mu[k] /= n;
+        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
+            kernel::deviation_row<T>(m, along, x.data + i, mu + k, delta + k);
+        });
+        for (std::size_t k = 0; k < y.size(); ++k) delta[k] /= n;
+        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
+            kernel::variance_row<T>(m, along, x.data + i, mu + k, delta + k, y.data + k);
+        });
+        for (std::size_t k = 0; k < y.size(); ++k) y[k] /= n;
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* mu, Outs<T> gx) const {
+        const In<T> x = in[0];
+        const T n(count(*x.shape, *y.shape));
+        const T* delta = mu + y.size();
+        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
+            kernel::variance_row_gx<T>(m, along, n, x.data + i, mu + k, delta + k, gy.data + k, gx[0].data + i);
+        });
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> sum(const Var<T>& x, const Axes& axes, bool keepdims) {
+    return apply(Sum{{axes, keepdims}}, x);
+}
+template <class T> Var<T> mean(const Var<T>& x, const Axes& axes, bool keepdims) {
+    return apply(Mean{{axes, keepdims}}, x);
+}
+template <class T> Var<T> var_biased(const Var<T>& x, const Axes& axes, bool keepdims) {
+    return apply(VarBiased{{axes, keepdims}}, x);
+}
+template <class T> Var<T> var_biased_composed(const Var<T>& x, const Axes& axes, bool keepdims) {
+    return mean(square(x - mean(x, axes, true)), axes, keepdims);
+}
+#define CHALKGRAD_INSTANTIATE(T)                                  \
+    template Var<T> sum(const Var<T>&, const Axes&, bool);        \
+    template Var<T> mean(const Var<T>&, const Axes&, bool);       \
+    template Var<T> var_biased(const Var<T>&, const Axes&, bool); \
+    template Var<T> var_biased_composed(const Var<T>&, const Axes&, bool);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry sum_entry() {
+    return entry(
+        "sum", "sum of x over axes", "NumPy",
+        [](auto& c) { return sum(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities(homogeneous_in({{"x", 1}}));
+}
+CatalogEntry mean_entry() {
+    return entry(
+        "mean", "sum of x over axes / N", "NumPy",
+        [](auto& c) { return mean(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities([](const Sample& s) {
+            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
+        });
+}
+CatalogEntry var_biased_entry() {
+    return entry(
+        "var_biased", "sum of (x - mean)^2 over axes / N", "§5",
+        [](auto& c) { return var_biased(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples,
+        [](auto& c) { return var_biased_composed(c.in("x"), axes_of(c), c.flag("keepdims", false)); })
+        .with_identities([](const Sample& s) {
+            return std::vector<Identity>{homogeneous("x", 2), moves_along("x", s, 0)};
+        });
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,222 @@
+// amax, amin, logsumexp over any axes.
+#include <chalkgrad/ops/reduce/reduction.hpp>
+#include <chalkgrad/ops/reduce/sum_exp.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// y = s max(s x), s = 1 for the largest and −1 for the smallest. m = [x = y] marks who won: x̄ = ȳ m/Σm.
+template <class T> void extreme_row(std::size_t n, bool along, T s, const T* x, T* y) {
+    if (along) {
+        const T m = s * max<T>(n, [=](std::size_t i) FAST { return s * x[i]; });
+        *y = s * m > s * *y || m != m ? m : *y;
+    } else {
+        each<T>(n, [=](std::size_t i) FAST { y[i] = s * x[i] > s * y[i] || x[i] != x[i] ? x[i] : y[i]; });
+    }
+}
+template <class T> void winners_row(std::size_t n, bool along, const T* x, const T* y, T* winners) {
+    accumulate(n, along, winners, [=](std::size_t i, std::size_t k) FAST { return x[i] == y[k] ? T(1) : T(0); });
+}
+template <class T>
+void extreme_row_gx(std::size_t n, bool along, const T* x, const T* y, const T* winners, const T* gy, T* gx) {
+    spread(n, along, gx, [=](std::size_t i, std::size_t k) FAST { return x[i] == y[k] ? gy[k] / winners[k] : T(0); });
+}
+
+// y = m + l, l = log Σ exp(x − m). Vary x: dy = Σ P dx with P = exp((x − m) − l), so x̄ = ȳ P. All −inf: l counts as +inf
+// here, and P = 0.
+template <class T> void exp_sum_row(std::size_t n, bool along, const T* x, const T* m, T* y) {
+    if (along) *y += sum_exp<T>(n, [=](std::size_t i) FAST { return x[i] - *m; });
+    else each<T>(n, [=](std::size_t i) FAST { y[i] += exp(x[i] - m[i]); });
+}
+template <class T>
+void logsumexp_row_gx(std::size_t n, bool along, const T* x, const T* m, const T* l, const T* gy, T* gx) {
+    spread(n, along, gx, [=](std::size_t i, std::size_t k) FAST { return gy[k] * exp((x[i] - m[k]) - l[k]); });
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(extreme_row)
+CHALKGRAD_KERNEL(winners_row)
+CHALKGRAD_KERNEL(extreme_row_gx)
+CHALKGRAD_KERNEL(exp_sum_row)
+CHALKGRAD_KERNEL(logsumexp_row_gx)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/reduce/additive_mask.hpp>
+
+namespace chalkgrad {
+namespace {
+
+template <int sign> struct Extreme : Reduction {
+    static constexpr const char* name = sign > 0 ? "amax" : "amin";
+    static constexpr const char* inputs[] = {"x"};
+
+    Shape shape(Shapes in) const { return result(name, in, Nothing::refused); }
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const In<T> x = in[0];
+        std::fill_n(y.data, y.size(), T(-sign * HUGE_VAL));
+        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::extreme_row<T>(n, along, T(sign), x.data + i, y.data + k);
+        });
+        if constexpr (std::is_same_v<T, Dual<double>>) { // a tie varies by the mean of those who won
+            Scratch<T> winners(y.size());
+            count_winners(x, In<T>{y.data, y.shape}, winners.data());
+            for (std::size_t k = 0; k < y.size(); ++k) y[k].d = 0;
+            each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+                for (std::size_t j = 0; j < n; ++j) {
+                    T& winner = y[along ? k : k + j];
+                    if (x[i + j] == winner) winner.d += x[i + j].d / winners[along ? k : k + j].v;
+                }
+            });
+        }
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        const In<T> x = in[0];
+        Scratch<T> winners(y.size());
+        count_winners(x, y, winners.data());
+        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::extreme_row_gx<T>(
+                n, along, x.data + i, y.data + k, winners.data() + k, gy.data + k, gx[0].data + i);
+        });
+    }
+    /// An element lies above its kink where it alone is the answer, and on it where it shares.
+    template <class T> void kinks(Ins<T> in, KinkSides& out) const {
+        const In<T> x = in[0];
+        const Shape kept = axes.kept(name, *x.shape);
+        Scratch<T> y(kept.size()), winners(kept.size());
+        forward<T>(in, Out<T>{y.data(), &kept}, nullptr);
+        count_winners(x, In<T>{y.data(), &kept}, winners.data());
+        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            for (std::size_t j = 0; j < n; ++j) {
+                const std::size_t l = along ? k : k + j;
+                out.decide(x[i + j] != y[l] ? -1 : winners[l] == 1 ? 1 : 0);
+            }
+        });
+    }
+
+private:
+    template <class T> void count_winners(In<T> x, In<T> y, T* winners) const {
+        std::fill_n(winners, y.size(), T(0));
+        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::winners_row<T>(n, along, x.data + i, y.data + k, winners + k);
+        });
+    }
+};
+
+struct Logsumexp : Reduction {
+    static constexpr const char* name = "logsumexp";
+    static constexpr const char* inputs[] = {"x", "mask"};
+    static constexpr std::size_t required = 1;
+
+    Shape shape(Shapes in) const {
+        if (in.has(1)) require_mask(name, in[0], in[1]);
+        return result(name, in, Nothing::allowed);
+    }
+    std::size_t saved(Shapes in) const { return 2 * axes.kept(name, in[0]).size(); } // m, then l
+    template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
+        const Masked<T> x(in[0], in[1]);
+        const Shape& shape = *in[0].shape;
+        T* l = m + y.size();
+        std::fill_n(m, y.size(), T(-HUGE_VAL));
+        std::fill_n(l, y.size(), T(0));
+        each_row(name, shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::extreme_row<T>(n, along, T(1), x.data() + i, m + k);
+        });
+        for (std::size_t k = 0; k < y.size(); ++k)
+            if (!(m[k] - m[k] == 0)) m[k] = T(0); // ±inf and NaN come out right without a shift
+        each_row(name, shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::exp_sum_row<T>(n, along, x.data() + i, m + k, l + k);
+        });
+        using base::log;
+        for (std::size_t k = 0; k < y.size(); ++k) {
+            const T s = l[k];
+            l[k] = log(s);
+            y[k] = m[k] + l[k];
+            if (s == 0) l[k] = T(HUGE_VAL);
+        }
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* m, Outs<T> gx) const {
+        const Masked<T> x(in[0], in[1]);
+        const T* l = m + y.size();
+        Scratch<T> buffer(gx[0] ? 0 : in[0].size());
+        T* g = gx[0] ? gx[0].data : buffer.data();
+        each_row(name, *in[0].shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel::logsumexp_row_gx<T>(n, along, x.data() + i, m + k, l + k, gy.data + k, g + i);
+        });
+        if (gx[1]) mask_gradient<T>(*in[0].shape, g, gx[1]);
+    }
+};
+
+} // namespace
+
+template <class T> Var<T> amax(const Var<T>& x, const Axes& axes, bool keepdims) {
+    return apply(Extreme<1>{{axes, keepdims}}, x);
+}
+template <class T> Var<T> amin(const Var<T>& x, const Axes& axes, bool keepdims) {
+    return apply(Extreme<-1>{{axes, keepdims}}, x);
+}
+template <class T> Var<T> logsumexp(const Var<T>& x, const Axes& axes, bool keepdims, const Var<T>& mask) {
+    return apply(Logsumexp{{axes, keepdims}}, x, mask);
+}
+
+template <class T> Var<T> logsumexp_composed(const Var<T>& x, const Axes& axes, bool keepdims, const Var<T>& mask) {
+    const Var<T> z = mask ? x + mask : x;
+    const Var<T> m = amax(z, axes, true), y = m + log(sum(exp(z - m), axes, true));
+    return keepdims ? y : sum(y, axes); // over extents of 1: only the shape changes
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                \
+    template Var<T> amax(const Var<T>&, const Axes&, bool);                     \
+    template Var<T> amin(const Var<T>&, const Axes&, bool);                     \
+    template Var<T> logsumexp(const Var<T>&, const Axes&, bool, const Var<T>&); \
+    template Var<T> logsumexp_composed(const Var<T>&, const Axes&, bool, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry amax_entry() {
+    return entry(
+        "amax", "largest x over axes", "NumPy",
+        [](auto& c) { return amax(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities([](const Sample& s) {
+            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
+        });
+}
+CatalogEntry amin_entry() {
+    return entry(
+        "amin", "smallest x over axes", "NumPy",
+        [](auto& c) { return amin(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
+        .with_identities([](const Sample& s) {
+            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
+        });
+}
+CatalogEntry logsumexp_entry() {
+    return entry(
+        "logsumexp", "log of sum of exp(x + mask) over axes", "§7",
+        [](auto& c) {
+            c.ignore({"input"});
+            return logsumexp(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
+        },
+        [](Generator& rng) {
+            std::vector<Sample> samples = reduction_samples(rng);
+            samples.push_back(
+                {"learned_mask", {{"x", rng.standard_normal({2, 3, 4})}, {"mask", rng.standard_normal({3, 1})}}, {},
+                    {{"axes", std::vector<double>{-1}}}});
+            Array<double> hidden = rng.standard_normal({5});
+            hidden(1) = hidden(4) = -HUGE_VAL;
+            samples.push_back({"hidden_entries", {{"x", rng.standard_normal({3, 5})}}, {{"mask", hidden}},
+                {{"axes", std::vector<double>{-1}}}});
+            samples.push_back(
+                {"large", {{"x", 1000.0 + rng.standard_normal({2, 3})}}, {}, {{"axes", std::vector<double>{0}}}});
+            return samples;
+        },
+        [](auto& c) {
+            c.ignore({"input"});
+            return logsumexp_composed(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
+        })
+        .with_identities([](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; });
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,81 @@
+// What reductions share: the walk over rows, their fields, and their samples.
+//
+// x is read in contiguous rows; along the last axes a row belongs to one element of y, else to a row of y, one element each.
+// In the kernels k is that element: 0, or i.
+#pragma once
+
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+/// y[k] += term(i, k).
+template <class T, class Term> FAST inline void accumulate(std::size_t n, bool along, T* y, Term term) {
+    if (along) *y += sum<T>(n, [=](std::size_t i) FAST { return term(i, std::size_t(0)); });
+    else each<T>(n, [=](std::size_t i) FAST { y[i] += term(i, i); });
+}
+/// gx[i] = term(i, k).
+template <class T, class Term> FAST inline void spread(std::size_t n, bool along, T* gx, Term term) {
+    if (along) each<T>(n, [=](std::size_t i) FAST { gx[i] = term(i, std::size_t(0)); });
+    else each<T>(n, [=](std::size_t i) FAST { gx[i] = term(i, i); });
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/elementwise/broadcast.hpp>
+#include <chalkgrad/ops/reduce/reduce.hpp>
+
+namespace chalkgrad {
+
+/// Fields, shape, and the walk over rows.
+struct Reduction {
+    Axes axes;
+    bool keepdims;
+
+    void attributes(Attributes& out) const {
+        out.set("axes", axes.attribute());
+        out.set("keepdims", keepdims);
+    }
+
+protected:
+    enum class Nothing { allowed, refused };
+    Shape result(const char* op, Shapes in, Nothing nothing) const {
+        const Shape kept = axes.kept(op, in[0]);
+        if (nothing == Nothing::refused)
+            for (std::size_t i = 0; i < kept.rank(); ++i)
+                if (kept[i] == 1 && in[0][i] == 0)
+                    throw Error(std::string(op) + ": x has shape " + to_string(in[0]) + " and axis " +
+                                std::to_string(i) + ", which is reduced, is empty; there is no answer over nothing");
+        return axes.result(op, in[0], keepdims);
+    }
+    /// Calls f(n, along, place in x, place in y) for each row.
+    template <class F> void each_row(const char* op, const Shape& x, F&& f) const {
+        const Shape kept = axes.kept(op, x);
+        const BroadcastRows rows(x, kept, x);
+        const bool along = rows.b_is_number();
+        rows.each_row([&](const BroadcastRows::Row& r) { f(r.n, along, r.a, r.b); });
+    }
+    /// How many elements of x one element of y is made of.
+    static std::size_t count(const Shape& x, const Shape& y) { return y.size() == 0 ? 1 : x.size() / y.size(); }
+};
+
+/// The attribute "axes" of a call by name; null means all.
+template <class T> Axes axes_of(Arguments<T>& c) {
+    const auto axes = c.integers("axes");
+    return axes ? Axes(*axes) : Axes();
+}
+
+/// Rows, columns, axes that are not neighbours, everything; rows longer than four vectors.
+inline std::vector<Sample> reduction_samples(Generator& rng) {
+    const auto axes = [](std::vector<double> list) { return Attribute(std::move(list)); };
+    return {{"last_axis", {{"x", rng.standard_normal({3, 11})}}, {}, {{"axes", axes({-1})}, {"keepdims", true}}},
+        {"first_axis", {{"x", rng.standard_normal({4, 5})}}, {}, {{"axes", axes({0})}}},
+        {"apart", {{"x", rng.standard_normal({2, 3, 4})}}, {}, {{"axes", axes({0, 2})}}},
+        {"middle", {{"x", rng.standard_normal({2, 3, 3})}}, {}, {{"axes", axes({1})}, {"keepdims", true}}},
+        {"all", {{"x", rng.standard_normal({3, 7})}}, {}, {{"axes", Attribute()}}},
+        {"one", {{"x", rng.standard_normal({3, 1})}}, {}, {{"axes", axes({1})}}}};
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,223 @@
+// softmax:  m = max z,  s = Σ e^(z − m),  P = e^(z − m)/s,  log P = (z − m) − log s,  z = x + mask, sums over a row.
+#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/reduce/sum_exp.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// The shift of a row: its largest element, and 0 where all are −inf, so that e^(z − m) is 0 and not NaN.
+template <class T> FAST inline T shift(std::size_t n, const T* z) {
+    const T m = max<T>(n, [=](std::size_t j) FAST { return z[j]; });
+    return m == -static_cast<T>(__builtin_inf()) ? T(0) : m;
+}
+
+// y may be z.
+template <class T> void softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
+    for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
+        const T m = shift(n, z), s = exp_and_sum<T>(
+                                     n, [=](std::size_t j) FAST { return z[j] - m; }, y);
+        const T r = s == 0 ? T(0) : 1 / s;
+        each<T>(n, [=](std::size_t j) FAST { y[j] *= r; });
+    }
+}
+
+// Vary z: dP = P (dz − Σ P dz), a symmetric Jacobian. So  z̄ = P (ȳ − Σ P ȳ).
+template <class T> void softmax_rows_gz(std::size_t rows, std::size_t n, const T* y, const T* gy, T* gz) {
+    for (std::size_t t = 0; t < rows; ++t, y += n, gy += n, gz += n) {
+        const T s = sum<T>(n, [=](std::size_t j) FAST { return gy[j] * y[j]; });
+        each<T>(n, [=](std::size_t j) FAST { gz[j] = y[j] * (gy[j] - s); });
+    }
+}
+
+// A hidden entry is −inf by itself: it does not move with the others.
+template <class T> void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
+    const T hidden = -static_cast<T>(__builtin_inf());
+    for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
+        const T m = shift(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
+        each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
+    }
+}
+
+// Vary z: dy = dz − Σ P dz, so  z̄ = ȳ − P Σ ȳ  with P = e^y. A hidden entry, y = −inf, does not move: its ȳ is left out.
+template <class T> void log_softmax_rows_gz(std::size_t rows, std::size_t n, const T* y, const T* gy, T* gz) {
+    const T hidden = -static_cast<T>(__builtin_inf());
+    for (std::size_t t = 0; t < rows; ++t, y += n, gy += n, gz += n) {
+        const T s = sum<T>(n, [=](std::size_t j) FAST { return y[j] == hidden ? T(0) : gy[j]; });
+        each<T>(n, [=](std::size_t j) FAST {
+            const T g = gy[j] - exp(y[j]) * s;
+            gz[j] = y[j] == hidden ? T(0) : g;
+        });
+    }
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(softmax_rows)
+CHALKGRAD_KERNEL(softmax_rows_gz)
+CHALKGRAD_KERNEL(log_softmax_rows)
+CHALKGRAD_KERNEL(log_softmax_rows_gz)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/reduce/additive_mask.hpp>
+#include <chalkgrad/ops/reduce/reduce.hpp>
+#include <chalkgrad/ops/reduce/softmax.hpp>
+#include <chalkgrad/ops/shape/strided.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// Softmax or its logarithm over an axis; rows along another axis than the last are packed for the kernels.
+template <bool logarithm> struct Softmax {
+    static constexpr const char* name = logarithm ? "log_softmax" : "softmax";
+    static constexpr const char* inputs[] = {"x", "mask"};
+    static constexpr std::size_t required = 1;
+    static constexpr Role role = logarithm ? Role::none : Role::attention;
+    std::ptrdiff_t axis;
+
+    Shape shape(Shapes in) const {
+        normalize_axis(name, axis, in[0]);
+        if (in.has(1)) require_mask(name, in[0], in[1]);
+        return in[0];
+    }
+    void attributes(Attributes& out) const { out.set("axis", static_cast<double>(axis)); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const Rows r(axis, *y.shape);
+        const T* z = in[0].data;
+        if (in[1]) {
+            add_mask(in[0], in[1], y.data);
+            z = y.data;
+        }
+        if (r.packed) return rows_forward(r, z, y.data);
+        Scratch<T> rows(y.size());
+        gather<T>(r.view, z, rows.data());
+        rows_forward(r, rows.data(), rows.data());
+        scatter<T>(r.view, rows.data(), y.data);
+    }
+    template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        const Rows r(axis, *y.shape);
+        Scratch<T> buffer(gx[0] ? 0 : y.size());
+        T* gz = gx[0] ? gx[0].data : buffer.data();
+        if (r.packed) {
+            rows_gz(r, y.data, gy.data, gz);
+        } else {
+            Scratch<T> y_rows(y.size()), g_rows(y.size());
+            gather<T>(r.view, y.data, y_rows.data());
+            gather<T>(r.view, gy.data, g_rows.data());
+            rows_gz(r, y_rows.data(), g_rows.data(), g_rows.data());
+            scatter<T>(r.view, g_rows.data(), gz);
+        }
+        if (gx[1]) mask_gradient<T>(*y.shape, gz, gx[1]);
+    }
+
+private:
+    struct Rows {
+        std::size_t n, count;
+        bool packed = true;
+        View view; // the axis moved to the end
+
+        Rows(std::ptrdiff_t axis, const Shape& shape) {
+            const std::size_t k = normalize_axis(name, axis, shape);
+            n = shape[k];
+            count = n == 0 ? 0 : shape.size() / n;
+            std::size_t outer = 1, inner = 1;
+            for (std::size_t i = 0; i < k; ++i) outer *= shape[i];
+            for (std::size_t i = k + 1; i < shape.rank(); ++i) inner *= shape[i];
+            packed = inner == 1;
+            if (packed) return;
+            view.extents = {outer, inner, n};
+            view.strides = {static_cast<std::ptrdiff_t>(n * inner), 1, static_cast<std::ptrdiff_t>(inner)};
+        }
+    };
+    template <class T> static void rows_forward(const Rows& r, const T* z, T* y) {
+        if constexpr (logarithm) kernel::log_softmax_rows<T>(r.count, r.n, z, y);
+        else kernel::softmax_rows<T>(r.count, r.n, z, y);
+    }
+    template <class T> static void rows_gz(const Rows& r, const T* y, const T* gy, T* gz) {
+        if constexpr (logarithm) kernel::log_softmax_rows_gz<T>(r.count, r.n, y, gy, gz);
+        else kernel::softmax_rows_gz<T>(r.count, r.n, y, gy, gz);
+    }
+};
+
+std::vector<Sample> softmax_samples(Generator& rng) {
+    const auto sample = [&](const char* name, const Shape& x, double axis) {
+        return Sample{name, {{"x", rng.standard_normal(x)}}, {}, {{"axis", axis}}};
+    };
+    std::vector<Sample> samples{sample("rows", {3, 5}, -1), sample("columns", {4, 3}, 0),
+        sample("middle", {2, 3, 2}, 1), sample("beyond_a_vector", {2, 11}, -1), sample("one", {3, 1}, -1)};
+    samples.push_back({"large", {{"x", rng.normal(1000, 2, {2, 3})}}, {}, {{"axis", -1.0}}}); // exp(x) overflows
+    Array<double> causal = Array<double>::from_shape({4, 4});
+    for (std::size_t i = 0; i < 4; ++i)
+        for (std::size_t j = 0; j < 4; ++j) causal(i, j) = j <= i ? 0 : -HUGE_VAL;
+    samples.push_back({"causal", {{"x", rng.standard_normal({2, 4, 4})}}, {{"mask", causal}}, {{"axis", -1.0}}});
+    samples.push_back({"learned_mask", {{"x", rng.standard_normal({2, 3, 4})}, {"mask", rng.standard_normal({3, 1})}},
+        {}, {{"axis", 1.0}}});
+    return samples;
+}
+
+} // namespace
+
+template <class T> Var<T> softmax(const Var<T>& x, std::ptrdiff_t axis, const Var<T>& mask) {
+    return apply(Softmax<false>{axis}, x, mask);
+}
+template <class T> Var<T> log_softmax(const Var<T>& x, std::ptrdiff_t axis, const Var<T>& mask) {
+    return apply(Softmax<true>{axis}, x, mask);
+}
+template <class T> Var<T> softmax_composed(const Var<T>& x, std::ptrdiff_t axis, const Var<T>& mask) {
+    const Var<T> z = mask ? x + mask : x, e = exp(z - amax(z, axis, true));
+    return e / sum(e, axis, true);
+}
+template <class T> Var<T> log_softmax_composed(const Var<T>& x, std::ptrdiff_t axis, const Var<T>& mask) {
+    const Var<T> z = mask ? x + mask : x, shifted = z - amax(z, axis, true);
+    return shifted - log(sum(exp(shifted), axis, true));
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                    \
+    template Var<T> softmax(const Var<T>&, std::ptrdiff_t, const Var<T>&);          \
+    template Var<T> log_softmax(const Var<T>&, std::ptrdiff_t, const Var<T>&);      \
+    template Var<T> softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&); \
+    template Var<T> log_softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+// A constant added along the axis changes nothing.
+static std::vector<Identity> softmax_identities(const Sample& s) {
+    const Array<double>& x = *s.input("x");
+    return {known_product(
+        "J 1 = 0 along the axis", "x", constant_along(static_cast<std::ptrdiff_t>(s.number("axis", -1)), x))};
+}
+
+CatalogEntry softmax_entry() {
+    return entry(
+        "softmax", "exp(x + mask) / sum exp(x + mask)", "§7",
+        [](auto& c) {
+            c.ignore({"input"});
+            return softmax(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
+        },
+        softmax_samples,
+        [](auto& c) {
+            c.ignore({"input"});
+            return softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
+        })
+        .with_identities(softmax_identities);
+}
+CatalogEntry log_softmax_entry() {
+    return entry(
+        "log_softmax", "x + mask - logsumexp(x + mask)", "§7",
+        [](auto& c) {
+            c.ignore({"input"});
+            return log_softmax(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
+        },
+        softmax_samples,
+        [](auto& c) {
+            c.ignore({"input"});
+            return log_softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
+        })
+        .with_identities(softmax_identities);
+}
+
+} // namespace chalkgrad
+#endif

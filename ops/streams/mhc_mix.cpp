@@ -1,0 +1,320 @@
+// mhc_mix:  Y = A X,  A constant, or Sinkhorn(m), or Sinkhorn(α mat(vec(X) W) + B)          X̄ = Aᵀ Ȳ,  Ā = Ȳ Xᵀ
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/base/half.hpp>
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/linear/gemm.hpp>
+#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/ops/shape/shape_ops.hpp>
+#include <chalkgrad/ops/streams/mhc_mix.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// x (…, n, d) as `batch` sets of n streams.
+struct Streams {
+    std::size_t batch = 1, n, d;
+
+    explicit Streams(const Shape& x) : n(x[x.rank() - 2]), d(x.last()) {
+        for (std::size_t axis = 0; axis + 2 < x.rank(); ++axis) batch *= x[axis];
+    }
+};
+
+void require_streams(const char* op, const Shape& x) {
+    if (x.rank() < 2)
+        throw Error(fmt::format("{}: X has shape {}; its rows are the streams, shape (…, n, d)", op, to_string(x)));
+}
+
+void require_shape(const char* op, const char* name, const Shape& given, const Shape& wanted, const Shape& x) {
+    if (!(given == wanted))
+        throw Error(fmt::format("{}: {} has shape {} beside X of shape {}; it must be {}", op, name, to_string(given),
+            to_string(x), to_string(wanted)));
+}
+
+/// y = A x of one set of streams.
+template <class T> void mix(const Streams& s, const T* a, const T* x, T* y) {
+    gemm<T>(Factor::plain, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
+}
+/// x̄ = Aᵀ ȳ
+template <class T> void mix_gx(const Streams& s, const T* a, const T* gy, T* gx) {
+    gemm<T>(Factor::transposed, Factor::plain, s.n, s.d, s.n, a, s.n, gy, s.d, 0, gx, s.d);
+}
+/// Ā = ȳ xᵀ (+ Ā)
+template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
+    gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, beta, ga, s.n);
+}
+
+struct MixFixed {
+    static constexpr const char* name = "mhc_mix_fixed";
+    static constexpr const char* inputs[] = {"X", "A"}; // A is always a constant
+    static constexpr Role role = Role::linear;
+
+    Shape shape(Shapes in) const {
+        require_streams(name, in[0]);
+        const std::size_t n = in[0][in[0].rank() - 2];
+        require_shape(name, "A", in[1], {n, n}, in[0]);
+        return in[0];
+    }
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        const Streams s(*y.shape);
+        for (std::size_t b = 0; b < s.batch; ++b)
+            mix(s, in[1].data, in[0].data + b * s.n * s.d, y.data + b * s.n * s.d);
+    }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        const Streams s(*gy.shape);
+        if (gx[0])
+            for (std::size_t b = 0; b < s.batch; ++b)
+                mix_gx(s, in[1].data, gy.data + b * s.n * s.d, gx[0].data + b * s.n * s.d);
+    }
+};
+
+struct MixParam {
+    static constexpr const char* name = "mhc_mix_param";
+    static constexpr const char* inputs[] = {"X", "m"};
+    static constexpr Role role = Role::linear;
+    SinkhornOptions options;
+
+    Shape shape(Shapes in) const {
+        require_streams(name, in[0]);
+        check_sinkhorn(name, "m", in[1], options);
+        const std::size_t n = in[0][in[0].rank() - 2];
+        require_shape(name, "m", in[1], {n, n}, in[0]);
+        return in[0];
+    }
+    std::size_t saved(Shapes in) const {
+        return in[1].size() + detail::sinkhorn_saved(in[1].last(), options);
+    } // A, potentials
+    void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T* a) const {
+        const Streams s(*y.shape);
+        detail::sinkhorn(s.n, options, in[1].data, a + s.n * s.n, a);
+        for (std::size_t b = 0; b < s.batch; ++b) mix(s, a, in[0].data + b * s.n * s.d, y.data + b * s.n * s.d);
+    }
+    // m̄ is Sinkhorn's backward of Ā, summed over the batch.
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* a, Outs<T> gx) const {
+        const Streams s(*gy.shape);
+        if (gx[0])
+            for (std::size_t b = 0; b < s.batch; ++b) mix_gx(s, a, gy.data + b * s.n * s.d, gx[0].data + b * s.n * s.d);
+        if (gx[1]) {
+            Scratch<T> ga(s.n * s.n);
+            std::fill_n(ga.data(), s.n * s.n, T(0));
+            for (std::size_t b = 0; b < s.batch; ++b)
+                mix_ga(s, in[0].data + b * s.n * s.d, gy.data + b * s.n * s.d, 1, ga.data());
+            detail::sinkhorn_vjp(s.n, options, in[1].data, a + s.n * s.n, a, ga.data(), gx[1].data);
+        }
+    }
+};
+
+// With z = vec(X) W and L = α mat(z) + B:  L̄ is Sinkhorn's backward of Ā,  z̄ = α vec(L̄),
+//     B̄ = Σ L̄,   ᾱ = Σ L̄ z,   W̄ = Σ vec(X)ᵀ z̄,   X̄ = Aᵀ Ȳ + mat(z̄ Wᵀ)          Σ over the batch
+struct MixXdep {
+    static constexpr const char* name = "mhc_mix_xdep";
+    static constexpr const char* inputs[] = {"X", "W", "bias", "alpha"};
+    static constexpr Role role = Role::linear;
+    SinkhornOptions options;
+
+    Shape shape(Shapes in) const {
+        require_streams(name, in[0]);
+        const Streams s(in[0]);
+        require_shape(name, "W", in[1], {s.n * s.d, s.n * s.n}, in[0]);
+        require_shape(name, "bias", in[2], {s.n, s.n}, in[0]);
+        require_shape(name, "alpha", in[3], {}, in[0]);
+        check_sinkhorn(name, "bias", in[2], options);
+        return in[0];
+    }
+    std::size_t saved(Shapes in) const { // z and A of each set, then its potentials
+        const Streams s(in[0]);
+        return s.batch * (2 * s.n * s.n + detail::sinkhorn_saved(s.n, options));
+    }
+    void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
+    /// The logits α z + B bend over 1: X, W and α over the inverse of what they are multiplied with.
+    double length_scale(Ins<double> in) const {
+        double size[4] = {};
+        for (const std::size_t k : {0, 1, 3})
+            for (std::size_t i = 0; i < in[k].size(); ++i) size[k] = std::max(size[k], std::abs(in[k][i]));
+        return 1 / std::max({1.0, size[0] * size[1], size[3] * size[1], size[3] * size[0]});
+    }
+
+    template <class T> static void logits(std::size_t count, In<T> bias, In<T> alpha, const T* z, T* l) {
+        for (std::size_t i = 0; i < count; ++i) l[i] = alpha[0] * z[i] + bias[i];
+    }
+    template <class T> void forward(Ins<T> in, Out<T> y, T* z) const {
+        const Streams s(*y.shape);
+        const std::size_t nn = s.n * s.n, nd = s.n * s.d, keep = detail::sinkhorn_saved(s.n, options);
+        T *const a = z + s.batch * nn, *const potentials = a + s.batch * nn;
+        gemm<T>(Factor::plain, Factor::plain, s.batch, nn, nd, in[0].data, nd, in[1].data, nn, 0, z, nn);
+        Scratch<T> l(nn);
+        for (std::size_t b = 0; b < s.batch; ++b) {
+            logits(nn, in[2], in[3], z + b * nn, l.data());
+            detail::sinkhorn(s.n, options, l.data(), potentials + b * keep, a + b * nn);
+            mix(s, a + b * nn, in[0].data + b * nd, y.data + b * nd);
+        }
+    }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* z, Outs<T> gx) const {
+        const Streams s(*gy.shape);
+        const std::size_t nn = s.n * s.n, nd = s.n * s.d, keep = detail::sinkhorn_saved(s.n, options);
+        const T *const a = z + s.batch * nn, *const potentials = a + s.batch * nn;
+        const T alpha = in[3][0];
+        if (gx[2]) std::fill_n(gx[2].data, nn, T(0));
+        T galpha(0);
+        Scratch<T> l(nn), ga(nn), gz(s.batch * nn);
+        for (std::size_t b = 0; b < s.batch; ++b) {
+            T* const gl = gz.data() + b * nn;
+            logits(nn, in[2], in[3], z + b * nn, l.data());
+            mix_ga(s, in[0].data + b * nd, gy.data + b * nd, 0, ga.data());
+            detail::sinkhorn_vjp(s.n, options, l.data(), potentials + b * keep, a + b * nn, ga.data(), gl);
+            for (std::size_t i = 0; i < nn; ++i) {
+                if (gx[2]) gx[2][i] += gl[i];
+                galpha += gl[i] * z[b * nn + i];
+                gl[i] *= alpha;
+            }
+            if (gx[0]) mix_gx(s, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
+        }
+        if (gx[3]) gx[3][0] = galpha;
+        if (gx[1])
+            gemm<T>(
+                Factor::transposed, Factor::plain, nd, nn, s.batch, in[0].data, nd, gz.data(), nn, 0, gx[1].data, nn);
+        if (gx[0])
+            gemm<T>(
+                Factor::plain, Factor::transposed, s.batch, nd, nn, gz.data(), nn, in[1].data, nn, 1, gx[0].data, nd);
+    }
+};
+
+template <class T> Var<T> constant_matrix(const Var<T>& x, const Array<double>& a) {
+    Array<T> values(a.shape());
+    for (std::size_t i = 0; i < a.size(); ++i) values.data()[i] = static_cast<T>(a.data()[i]);
+    return x.tape().constant(values, "A");
+}
+
+} // namespace
+
+template <class T> Var<T> mhc_mix_fixed(const Var<T>& x, const Array<double>& a) {
+    x.checked("mhc_mix_fixed: X");
+    return apply(MixFixed{}, x, constant_matrix(x, a));
+}
+
+template <class T> Var<T> mhc_mix_param(const Var<T>& x, const Var<T>& m, const SinkhornOptions& options) {
+    return apply(MixParam{options}, x, m);
+}
+
+template <class T>
+Var<T> mhc_mix_xdep(
+    const Var<T>& x, const Var<T>& w, const Var<T>& bias, const Var<T>& alpha, const SinkhornOptions& options) {
+    return apply(MixXdep{options}, x, w, bias, alpha);
+}
+
+template <class T> Var<T> mhc_mix_fixed_composed(const Var<T>& x, const Array<double>& a) {
+    return matmul(constant_matrix(x, a), x);
+}
+
+template <class T> Var<T> mhc_mix_param_composed(const Var<T>& x, const Var<T>& m, const SinkhornOptions& options) {
+    return matmul(sinkhorn_log_composed(m, options), x);
+}
+
+template <class T>
+Var<T> mhc_mix_xdep_composed(
+    const Var<T>& x, const Var<T>& w, const Var<T>& bias, const Var<T>& alpha, const SinkhornOptions& options) {
+    const Streams s(x.shape());
+    std::vector<std::ptrdiff_t> row, square;
+    for (std::size_t axis = 0; axis + 2 < x.rank(); ++axis) row.push_back(static_cast<std::ptrdiff_t>(x.shape()[axis]));
+    square = row;
+    row.push_back(static_cast<std::ptrdiff_t>(s.n * s.d));
+    square.insert(square.end(), 2, static_cast<std::ptrdiff_t>(s.n));
+    const Var<T> logits = alpha * reshape(matmul(reshape(x, row), w), square) + bias;
+    return matmul(sinkhorn_log_composed(logits, options), x);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                                                      \
+    template Var<T> mhc_mix_fixed(const Var<T>&, const Array<double>&);                                               \
+    template Var<T> mhc_mix_param(const Var<T>&, const Var<T>&, const SinkhornOptions&);                              \
+    template Var<T> mhc_mix_xdep(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const SinkhornOptions&); \
+    template Var<T> mhc_mix_fixed_composed(const Var<T>&, const Array<double>&);                                      \
+    template Var<T> mhc_mix_param_composed(const Var<T>&, const Var<T>&, const SinkhornOptions&);                     \
+    template Var<T> mhc_mix_xdep_composed(                                                                            \
+        const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const SinkhornOptions&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+namespace {
+
+const auto options_of = [](const char* op, auto& c) {
+    return sinkhorn_options(
+        op, c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
+};
+
+Array<double> drawn(Generator& rng, const Shape& shape, double scale) {
+    Array<double> x = rng.standard_normal(shape);
+    for (double& value : x) value *= scale;
+    return x;
+}
+
+} // namespace
+
+CatalogEntry mhc_mix_fixed_entry() {
+    return entry(
+        "mhc_mix_fixed", "A X, A constant", "§12", [](auto& c) { return mhc_mix_fixed(c.in("X"), c.constant("A")); },
+        [](Generator& rng) {
+            return std::vector<Sample>{
+                {"two_streams", {{"X", rng.standard_normal({2, 5})}}, {{"A", rng.standard_normal({2, 2})}}},
+                {"batch", {{"X", rng.standard_normal({2, 3, 3})}}, {{"A", rng.standard_normal({3, 3})}}},
+                {"long_streams", {{"X", rng.standard_normal({4, 11})}}, {{"A", rng.standard_normal({4, 4})}}}};
+        },
+        [](Arguments<double>& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); })
+        .with_identities(homogeneous_in({{"X", 1}}));
+}
+
+CatalogEntry mhc_mix_param_entry() {
+    return entry(
+        "mhc_mix_param", "A X, A = sinkhorn_log(m)", "§12",
+        [](auto& c) { return mhc_mix_param(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); },
+        [](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
+            return std::vector<Sample>{{"two_streams", {{"X", draw({2, 3})}, {"m", draw({2, 2})}}, {},
+                                           {{"iterations", 20.0}, {"order", std::string("rows_first")}}},
+                {"batch", {{"X", draw({2, 4, 5})}, {"m", draw({4, 4})}}, {},
+                    {{"iterations", 3.0}, {"order", std::string("cols_first")}}},
+                {"limit", {{"X", draw({3, 1})}, {"m", drawn(rng, {3, 3}, 0.5)}}, {},
+                    {{"iterations", 80.0}, {"gradient", std::string("implicit")}}}};
+        },
+        [](Arguments<double>& c) {
+            return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c));
+        })
+        .with_identities(homogeneous_in({{"X", 1}}));
+}
+
+CatalogEntry mhc_mix_xdep_entry() {
+    return entry(
+        "mhc_mix_xdep", "A(X) X, A = sinkhorn_log(alpha mat(vec(X) W) + bias)", "§12",
+        [](auto& c) {
+            c.ignore({"formula"});
+            return mhc_mix_xdep(c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
+        },
+        [](Generator& rng) {
+            const auto sample = [&](std::string name, const Shape& shape, Attributes attributes) {
+                const Streams s(shape);
+                return Sample{std::move(name),
+                    {{"X", rng.standard_normal(shape)}, {"W", drawn(rng, {s.n * s.d, s.n * s.n}, 0.5)},
+                        {"bias", rng.standard_normal({s.n, s.n})}, {"alpha", rng.uniform(0.5, 1.5, {})}},
+                    {}, std::move(attributes)};
+            };
+            return std::vector<Sample>{
+                sample("two_streams", {2, 3}, {{"iterations", 20.0}, {"order", std::string("rows_first")}}),
+                sample("batch", {3, 2, 3}, {{"iterations", 5.0}, {"order", std::string("cols_first")}}),
+                sample("three_streams", {3, 1}, {{"iterations", 2.0}})};
+        },
+        [](Arguments<double>& c) {
+            c.ignore({"formula"});
+            return mhc_mix_xdep_composed(
+                c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
+        });
+}
+
+} // namespace chalkgrad

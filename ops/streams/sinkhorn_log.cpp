@@ -1,0 +1,319 @@
+// sinkhorn_log:  fᵢ ← log Σⱼ exp(Lᵢⱼ − gⱼ),  gⱼ ← log Σᵢ exp(Lᵢⱼ − fᵢ),  k times each;  y = exp(L − f − g)
+#include <chalkgrad/autograd/kernel/long_exp.hpp>
+
+namespace chalkgrad::CHALKGRAD_ISA {
+
+// One half-step for all lines at once: potential[i] = log Σⱼ exp(m[j][i] − other[j]), from the largest term of each line. A
+// line of −inf has no mass to share out: its potential is 0 and its entries stay 0.
+template <class T> FAST inline void half_step(std::size_t n, const T* m, const T* other, T* potential, T* total) {
+    const T least(-__builtin_inf());
+    each<T>(n, [=](std::size_t i) FAST { potential[i] = least; });
+    for (std::size_t j = 0; j < n; ++j)
+        each<T>(n, [=](std::size_t i) FAST {
+            const T v = m[j * n + i] - other[j];
+            potential[i] = v > potential[i] ? v : potential[i];
+        });
+    each<T>(n, [=](std::size_t i) FAST {
+        potential[i] = potential[i] == least ? T(0) : potential[i];
+        total[i] = 0;
+    });
+    for (std::size_t j = 0; j < n; ++j)
+        each<T>(n, [=](std::size_t i) FAST { total[i] += exp_of(m[j * n + i] - other[j] - potential[i]); });
+    each<T>(n, [=](std::size_t i) FAST { potential[i] = total[i] == 0 ? T(0) : potential[i] + log(total[i]); });
+}
+
+// `potentials` holds 2k rows of n where all are kept, else 2. work: n² + 2n. Rows are summed in a transposed copy, so that
+// both half-steps run along memory. N is n where it is known at compile time, else 0.
+template <std::size_t N, class T>
+FAST inline void iterate(
+    std::size_t n_, std::size_t k, bool rows_first, bool keep, const T* logits, T* potentials, T* work, T* y) {
+    const std::size_t n = N == 0 ? n_ : N;
+    T *const transposed = work, *const total = work + n * n, *const none = total + n;
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) transposed[j * n + i] = logits[i * n + j];
+    each<T>(n, [=](std::size_t i) FAST { none[i] = 0; });
+    const T* other = none;
+    T* own = potentials;
+    for (std::size_t t = 0; t < 2 * k; ++t) {
+        own = potentials + (keep ? t : t % 2) * n;
+        half_step<T>(n, (t % 2 == 0) == rows_first ? transposed : logits, other, own, total);
+        if (t + 1 < 2 * k) other = own;
+    }
+    const T *const f = rows_first ? other : own, *const g = rows_first ? own : other;
+    for (std::size_t i = 0; i < n; ++i) {
+        const T fi = f[i];
+        each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = exp_of(logits[i * n + j] - fi - g[j]); });
+    }
+}
+
+template <class T>
+void sinkhorn_forward(
+    std::size_t n, std::size_t k, bool rows_first, bool keep, const T* logits, T* potentials, T* work, T* y) {
+    if (n == 4) iterate<4>(n, k, rows_first, keep, logits, potentials, work, y);
+    else if (n == 2) iterate<2>(n, k, rows_first, keep, logits, potentials, work, y);
+    else iterate<0>(n, k, rows_first, keep, logits, potentials, work, y);
+}
+
+// With D the tangent of log y, a half-step is D ← D − Σ(P D) along its lines, where P = exp(L − f − g) just after it. Its
+// transpose, with G the cotangent of log y:  G ← G − P Σ(G). Start at G = ȳ y, go through the half-steps backwards, end at L̄.
+template <std::size_t N, class T>
+FAST inline void unroll(std::size_t n_, std::size_t k, bool rows_first, const T* logits, const T* potentials, T* work,
+    const T* y, const T* gy, T* g) {
+    const std::size_t n = N == 0 ? n_ : N;
+    T *const total = work, *const none = work + n;
+    each<T>(n * n, [=](std::size_t i) FAST { g[i] = y[i] == 0 ? T(0) : gy[i] * y[i]; });
+    each<T>(n, [=](std::size_t i) FAST { none[i] = 0; });
+    for (std::size_t t = 2 * k; t-- > 0;) {
+        const T *const own = potentials + t * n, *const other = t == 0 ? none : own - n;
+        if ((t % 2 == 0) == rows_first) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const T fi = own[i], s = sum<T>(n, [=](std::size_t j) FAST { return g[i * n + j]; });
+                each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= s * exp_of(logits[i * n + j] - fi - other[j]); });
+            }
+        } else {
+            each<T>(n, [=](std::size_t j) FAST { total[j] = 0; });
+            for (std::size_t i = 0; i < n; ++i) each<T>(n, [=](std::size_t j) FAST { total[j] += g[i * n + j]; });
+            for (std::size_t i = 0; i < n; ++i) {
+                const T fi = other[i];
+                each<T>(
+                    n, [=](std::size_t j) FAST { g[i * n + j] -= total[j] * exp_of(logits[i * n + j] - fi - own[j]); });
+            }
+        }
+    }
+}
+
+// work: 2n.
+template <class T>
+void sinkhorn_unrolled(std::size_t n, std::size_t k, bool rows_first, const T* logits, const T* potentials, T* work,
+    const T* y, const T* gy, T* glogits) {
+    if (n == 4) unroll<4>(n, k, rows_first, logits, potentials, work, y, gy, glogits);
+    else if (n == 2) unroll<2>(n, k, rows_first, logits, potentials, work, y, gy, glogits);
+    else unroll<0>(n, k, rows_first, logits, potentials, work, y, gy, glogits);
+}
+
+} // namespace chalkgrad::CHALKGRAD_ISA
+
+CHALKGRAD_KERNEL(sinkhorn_forward)
+CHALKGRAD_KERNEL(sinkhorn_unrolled)
+
+#ifndef CHALKGRAD_KERNELS_ONLY
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
+#include <chalkgrad/ops/reduce/reduce.hpp>
+#include <chalkgrad/ops/streams/sinkhorn_log.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// Solves a x = b in place of b, for n equations by elimination with row exchanges; `a` and `b` are used up. A direction that the equations
+/// say nothing about gets 0.
+template <class T> void solve(std::size_t n, T* a, T* b) {
+    const auto size = [](const T& x) { return x < T(0) ? -x : x; };
+    for (std::size_t c = 0; c < n; ++c) {
+        std::size_t pivot = c;
+        for (std::size_t i = c + 1; i < n; ++i)
+            if (size(a[i * n + c]) > size(a[pivot * n + c])) pivot = i;
+        for (std::size_t j = c; j < n; ++j) std::swap(a[c * n + j], a[pivot * n + j]);
+        std::swap(b[c], b[pivot]);
+        if (size(a[c * n + c]) <= T(static_cast<double>(n)) * std::numeric_limits<T>::epsilon()) continue;
+        for (std::size_t i = c + 1; i < n; ++i) {
+            const T factor = a[i * n + c] / a[c * n + c];
+            for (std::size_t j = c; j < n; ++j) a[i * n + j] -= factor * a[c * n + j];
+            b[i] -= factor * b[c];
+        }
+    }
+    for (std::size_t c = n; c-- > 0;) {
+        if (size(a[c * n + c]) <= T(static_cast<double>(n)) * std::numeric_limits<T>::epsilon()) {
+            b[c] = T(0);
+            continue;
+        }
+        for (std::size_t j = c + 1; j < n; ++j) b[c] -= a[c * n + j] * b[j];
+        b[c] /= a[c * n + c];
+    }
+}
+
+// At the limit both line sums of y = A stay 1:  dA = A (dL − α 1ᵀ − 1 βᵀ) with α = (A dL) 1 − A β and likewise β. Eliminating
+// α leaves (1 − AᵀA) β = …; adding 11ᵀ/n fixes the constant that may move between α and β. The map is its own transpose
+// between log y and L, so with G = ȳ A, p = G 1, q = Gᵀ 1:
+//     (1 − AᵀA + 11ᵀ/n) β = q − Aᵀ p,   α = p − A β,   L̄ = G − A (α 1ᵀ + 1 βᵀ)
+template <class T> void implicit_vjp(std::size_t n, const T* y, const T* gy, T* g) {
+    Scratch<T> work(n * n + 2 * n);
+    T *const a = work.data(), *const alpha = a + n * n, *const beta = alpha + n;
+    for (std::size_t i = 0; i < n; ++i) alpha[i] = beta[i] = T(0);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+            const T term = g[i * n + j] = y[i * n + j] == T(0) ? T(0) : gy[i * n + j] * y[i * n + j];
+            alpha[i] += term;
+            beta[j] += term;
+        }
+    const T share = T(1) / T(static_cast<double>(n));
+    for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t l = 0; l < n; ++l) a[j * n + l] = j == l ? T(1) + share : share;
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+            const T y_ij = y[i * n + j];
+            beta[j] -= y_ij * alpha[i];
+            for (std::size_t l = 0; l < n; ++l) a[j * n + l] -= y_ij * y[i * n + l];
+        }
+    solve(n, a, beta);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) alpha[i] -= y[i * n + j] * beta[j];
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) g[i * n + j] -= y[i * n + j] * (alpha[i] + beta[j]);
+}
+
+struct SinkhornLog {
+    static constexpr const char* name = "sinkhorn_log";
+    static constexpr const char* inputs[] = {"m"};
+    SinkhornOptions options;
+
+    Shape shape(Shapes in) const {
+        check_sinkhorn(name, "m", in[0], options);
+        return in[0];
+    }
+    std::size_t saved(Shapes in) const {
+        const std::size_t n = in[0].last();
+        return n == 0 ? 0 : in[0].rows() / n * detail::sinkhorn_saved(n, options);
+    }
+    void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T* saved) const {
+        const std::size_t n = y.last(), keep = detail::sinkhorn_saved(n, options);
+        for (std::size_t at = 0; at < y.size(); at += n * n, saved += keep)
+            detail::sinkhorn(n, options, in[0].data + at, saved, y.data + at);
+    }
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const {
+        const std::size_t n = y.last(), keep = detail::sinkhorn_saved(n, options);
+        for (std::size_t at = 0; at < y.size(); at += n * n, saved += keep)
+            detail::sinkhorn_vjp(n, options, in[0].data + at, saved, y.data + at, gy.data + at, gx[0].data + at);
+    }
+};
+
+} // namespace
+
+namespace detail {
+
+std::size_t sinkhorn_saved(std::size_t n, const SinkhornOptions& options) {
+    return options.gradient == SinkhornGradient::implicit ? 0 : 2 * static_cast<std::size_t>(options.iterations) * n;
+}
+
+template <class T> void sinkhorn(std::size_t n, const SinkhornOptions& options, const T* logits, T* saved, T* y) {
+    const bool keep = options.gradient == SinkhornGradient::unrolled;
+    Scratch<T> work(n * n + 4 * n);
+    kernel::sinkhorn_forward<T>(n, static_cast<std::size_t>(options.iterations),
+        options.order == SinkhornOrder::rows_first, keep, logits, keep ? saved : work.data() + n * n + 2 * n,
+        work.data(), y);
+}
+
+template <class T>
+void sinkhorn_vjp(std::size_t n, const SinkhornOptions& options, const T* logits, const T* saved, const T* y,
+    const T* gy, T* glogits) {
+    if (options.gradient == SinkhornGradient::implicit) return implicit_vjp(n, y, gy, glogits);
+    Scratch<T> work(2 * n);
+    kernel::sinkhorn_unrolled<T>(n, static_cast<std::size_t>(options.iterations),
+        options.order == SinkhornOrder::rows_first, logits, saved, work.data(), y, gy, glogits);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                                   \
+    template void sinkhorn(std::size_t, const SinkhornOptions&, const T*, T*, T*); \
+    template void sinkhorn_vjp(std::size_t, const SinkhornOptions&, const T*, const T*, const T*, const T*, T*);
+CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+} // namespace detail
+
+void check_sinkhorn(const char* op, const char* what, const Shape& m, const SinkhornOptions& options) {
+    if (m.rank() < 2 || m[m.rank() - 1] != m[m.rank() - 2])
+        throw Error(fmt::format("{}: {} has shape {}; Sinkhorn's iteration needs square matrices, shape (…, n, n)", op,
+            what, to_string(m)));
+    if (options.iterations < 1)
+        throw Error(
+            fmt::format("{}: iterations is {}; it must be 1 or more (the mHC paper takes 20)", op, options.iterations));
+}
+
+SinkhornOptions sinkhorn_options(
+    const char* op, std::ptrdiff_t iterations, std::string_view order, std::string_view gradient) {
+    if (order != "rows_first" && order != "cols_first")
+        throw Error(fmt::format("{}: order is '{}'; it must be rows_first or cols_first", op, order));
+    if (gradient != "unrolled" && gradient != "implicit")
+        throw Error(fmt::format("{}: gradient is '{}'; it must be unrolled or implicit", op, gradient));
+    return {iterations, order == "rows_first" ? SinkhornOrder::rows_first : SinkhornOrder::cols_first,
+        gradient == "unrolled" ? SinkhornGradient::unrolled : SinkhornGradient::implicit};
+}
+
+void set_sinkhorn_attributes(Attributes& out, const SinkhornOptions& options) {
+    out.set("iterations", static_cast<double>(options.iterations));
+    out.set("order", std::string(options.order == SinkhornOrder::rows_first ? "rows_first" : "cols_first"));
+    if (options.gradient == SinkhornGradient::implicit) out.set("gradient", std::string("implicit"));
+}
+
+template <class T> Var<T> sinkhorn_log(const Var<T>& m, const SinkhornOptions& options) {
+    return apply(SinkhornLog{options}, m);
+}
+
+template <class T> Var<T> sinkhorn_log_composed(const Var<T>& m, const SinkhornOptions& options) {
+    check_sinkhorn("sinkhorn_log_composed", "m", m.shape(), options);
+    const std::ptrdiff_t first = options.order == SinkhornOrder::rows_first ? -1 : -2, second = -3 - first;
+    Var<T> l = m;
+    for (std::ptrdiff_t t = 0; t < options.iterations; ++t) {
+        l = l - logsumexp(l, {first}, true);
+        l = l - logsumexp(l, {second}, true);
+    }
+    return exp(l);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                         \
+    template Var<T> sinkhorn_log(const Var<T>&, const SinkhornOptions&); \
+    template Var<T> sinkhorn_log_composed(const Var<T>&, const SinkhornOptions&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry sinkhorn_log_entry() {
+    const auto options = [](auto& c) {
+        return sinkhorn_options(
+            "sinkhorn_log", c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
+    };
+    return entry(
+        "sinkhorn_log", "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)", "§12",
+        [=](auto& c) { return sinkhorn_log(c.in("m"), options(c)); },
+        [](Generator& rng) {
+            const std::string rows = "rows_first", columns = "cols_first";
+            Array<double> mild = rng.standard_normal({3, 3});
+            for (double& x : mild) x *= 0.5;
+            return std::vector<Sample>{
+                {"four_streams", {{"m", rng.standard_normal({4, 4})}}, {}, {{"iterations", 20.0}, {"order", rows}}},
+                {"columns_first", {{"m", rng.standard_normal({3, 3})}}, {}, {{"iterations", 2.0}, {"order", columns}}},
+                {"one_round", {{"m", rng.standard_normal({5, 5})}}, {}, {{"iterations", 1.0}, {"order", rows}}},
+                {"odd_columns_first", {{"m", rng.standard_normal({7, 7})}}, {},
+                    {{"iterations", 3.0}, {"order", columns}}},
+                {"batch", {{"m", rng.standard_normal({2, 3, 2, 2})}}, {}, {{"iterations", 4.0}, {"order", columns}}},
+                {"limit", {{"m", mild}}, {},
+                    {{"iterations", 80.0}, {"order", rows}, {"gradient", std::string("implicit")}}}};
+        },
+        [=](Arguments<double>& c) { return sinkhorn_log_composed(c.in("m"), options(c)); })
+        .with_identities([](const Sample& s) {
+            // A constant added along the lines that are normalised first is gone after the first half-step.
+            const Array<double>& m = *s.input("m");
+            const Attribute* order = s.attributes.find("order");
+            const bool columns = order != nullptr && to_string(*order) == "cols_first";
+            const std::size_t n = last_extent(m) * last_extent(m);
+            return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
+                                             "m", constant_along(columns ? -2 : -1, m)),
+                block_diagonal(
+                    "0 between matrices", "m", [=](std::size_t i) { return i / n; },
+                    [=](std::size_t j) { return j / n; })};
+        });
+}
+
+} // namespace chalkgrad
+#endif

@@ -1,0 +1,405 @@
+// NumPy's default_rng bit for bit: every stream of the reference data, long checksums, seeds, and refused calls.
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/numpy/npy.hpp>
+#include <chalkgrad/autograd/numpy/random.hpp>
+#include <chalkgrad/autograd/numpy/ziggurat_tables.hpp>
+
+#include "sha256.hpp"
+
+namespace test_random {
+BOOST_AUTO_TEST_SUITE(random)
+
+using namespace chalkgrad;
+using nlohmann::json;
+
+namespace {
+
+const std::string data = CHALKGRAD_TEST_DATA;
+
+const json& manifest() {
+    static const json entries = json::parse(read_file(data + "/golden/rng/manifest.json")).at("entries");
+    return entries;
+}
+
+std::string decimal(uint128 n) { return fmt::format("{}", n); }
+
+Seed seed_of(const json& entropy) {
+    if (entropy.is_string()) return Seed::parse(entropy.get<std::string>());
+    Seed seed{};
+    for (const json& number : entropy) seed.append(Seed::parse(number.get<std::string>()));
+    return seed;
+}
+
+template <class T> std::string digest(const Array<T>& x) { return sha256(x.data(), x.size() * sizeof(T)); }
+
+void check_same(const NpyArray& got, const std::string& file) {
+    const NpyArray want = read_npy(data + "/golden/rng/" + file);
+    BOOST_TEST(name(got.type) == name(want.type), file);
+    BOOST_TEST(got.shape == want.shape, boost::test_tools::per_element());
+    BOOST_TEST((got.data == want.data), file << " differs");
+}
+
+template <class T> void append(std::vector<double>& to, const Array<T>& x) { to.insert(to.end(), x.begin(), x.end()); }
+
+Array<double> mixed_calls(Generator& rng) {
+    std::vector<double> all;
+    append(all, rng.integers(0, 10, {3}));
+    append(all, rng.random({2}));
+    append(all, rng.integers(0, 10, {2}));
+    append(all, rng.standard_normal({2}));
+    append(all, rng.random<float>({3}));
+    append(all, rng.integers(0, int128{1} << 40, {2}));
+    append(all, rng.uniform(-1, 1, {2}));
+    append(all, rng.integers(0, 10, {1}));
+    append(all, rng.standard_normal<float>({3}));
+    append(all, rng.random({1}));
+    return xt::adapt(all, {all.size()});
+}
+
+Array<double> counted(const std::vector<std::size_t>& shape) {
+    Array<double> x = Array<double>::from_shape(shape);
+    std::iota(x.begin(), x.end(), 0.0);
+    return x;
+}
+
+using Call = NpyArray (*)(Generator&);
+// What the manifest calls them, up to "#" or ":".
+const std::map<std::string, Call> calls{
+    {"bit_generator.random_raw(64)", [](Generator& g) { return to_npy(g.raw({64})); }},
+    {"random(64)", [](Generator& g) { return to_npy(g.random({64})); }},
+    {"random(64, dtype=float32)", [](Generator& g) { return to_npy(g.random<float>({64})); }},
+    {"standard_normal(64)", [](Generator& g) { return to_npy(g.standard_normal({64})); }},
+    {"standard_normal(64, dtype=float32)", [](Generator& g) { return to_npy(g.standard_normal<float>({64})); }},
+    {"normal(1.5, 0.25, 64)", [](Generator& g) { return to_npy(g.normal(1.5, 0.25, {64})); }},
+    {"uniform(-4.0, 4.0, (3, 5))",
+        [](Generator& g) {
+            return to_npy(g.uniform(-4, 4, {3, 5}));
+        }},
+    {"integers(0, 10, 64)", [](Generator& g) { return to_npy(g.integers(0, 10, {64})); }},
+    {"integers(-5, 6, 64)", [](Generator& g) { return to_npy(g.integers(-5, 6, {64})); }},
+    {"integers(0, 4294967296, 64)", [](Generator& g) { return to_npy(g.integers(0, 4294967296, {64})); }},
+    {"integers(0, 1099511627776, 64)", [](Generator& g) { return to_npy(g.integers(0, 1099511627776, {64})); }},
+    {"integers(0, 8589934589, 64)", [](Generator& g) { return to_npy(g.integers(0, 8589934589, {64})); }},
+    {"integers(0, 256, 64, dtype=uint8)", [](Generator& g) { return to_npy(g.integers<std::uint8_t>(0, 256, {64})); }},
+    {"integers(0, 10, 64, dtype=int32)", [](Generator& g) { return to_npy(g.integers<std::int32_t>(0, 10, {64})); }},
+    {"integers(0, 10, 64, endpoint=True)",
+        [](Generator& g) { return to_npy(g.integers(0, 10, {64}, Endpoint::closed)); }},
+    {"permutation(10)", [](Generator& g) { return to_npy(g.permutation(10)); }},
+    {"permutation(1000)", [](Generator& g) { return to_npy(g.permutation(1000)); }},
+    {"a=arange(10.0); shuffle(a)",
+        [](Generator& g) {
+            Array<double> x = counted({10});
+            g.shuffle(x.begin(), x.end());
+            return to_npy(x);
+        }},
+    {"m=arange(12.0).reshape(4,3); shuffle(m)  ",
+        [](Generator& g) {
+            Array<double> x = counted({4, 3});
+            g.shuffle(x);
+            return to_npy(x);
+        }},
+    {"one generator", [](Generator& g) { return to_npy(mixed_calls(g)); }},
+};
+
+void check_state(const Generator& rng, const json& state) {
+    BOOST_TEST(decimal(rng.bits().state()) == state.at("state").get<std::string>());
+    BOOST_TEST(decimal(rng.bits().increment()) == state.at("inc").get<std::string>());
+    BOOST_TEST(rng.bits().has_half() == (state.at("has_uint32") == 1));
+    BOOST_TEST(rng.bits().half() == state.at("uinteger").get<std::uint32_t>());
+}
+
+/// Course section 6: the RMS after each of 36 steps of h <- h + W f(h), f the identity ('none') or the norm ('pre'),
+/// or h <- norm(h + W h) ('post').
+std::vector<double> depth36(const std::string& placement) {
+    Generator rng(5);
+    constexpr std::size_t d = 256;
+    const auto rms = [](const std::vector<double>& h) {
+        return std::sqrt(std::inner_product(h.begin(), h.end(), h.begin(), 0.0) / d);
+    };
+    const auto normalized = [&](std::vector<double> h) {
+        const double r = rms(h);
+        for (double& x : h) x /= r;
+        return h;
+    };
+    std::vector<double> h(d);
+    rng.fill_standard_normal(h);
+    std::vector<double> result{rms(h)};
+    for (int step = 0; step < 36; ++step) {
+        const Array<double> w = rng.normal(0, 1.0 / 16, {d, d});
+        const std::vector<double> in = placement == "pre" ? normalized(h) : h;
+        for (std::size_t i = 0; i < d; ++i) h[i] += std::inner_product(in.begin(), in.end(), w.data() + i * d, 0.0);
+        if (placement == "post") h = normalized(h);
+        result.push_back(rms(h));
+    }
+    return result;
+}
+
+template <class I> void check_values(const Array<I>& got, const std::vector<I>& want) {
+    BOOST_TEST(std::vector<I>(got.begin(), got.end()) == want, boost::test_tools::per_element());
+}
+
+bool says(const Error& error, const std::string& part) {
+    return std::string(error.what()).find(part) != std::string::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_reference_stream) {
+    std::size_t streams = 0;
+    std::set<std::string> seeds;
+    for (const json& entry : manifest()) {
+        if (!entry.contains("file") || !entry.contains("seed") || entry.contains("indices")) continue;
+        const std::string file = entry.at("file"), call = entry.at("call");
+        BOOST_TEST_CONTEXT(file) {
+            Generator rng(seed_of(entry.at("seed")));
+            const auto known = calls.find(call.substr(0, call.find_first_of("#:")));
+            BOOST_REQUIRE(known != calls.end());
+            check_same(known->second(rng), file);
+            if (entry.contains("final_state")) check_state(rng, entry.at("final_state"));
+        }
+        seeds.insert(entry.at("seed").get<std::string>());
+        ++streams;
+    }
+    BOOST_TEST(seeds.size() == 7u);
+    BOOST_TEST(streams == 7 * calls.size());
+}
+
+BOOST_AUTO_TEST_CASE(state_after_seeding) {
+    int states = 0;
+    for (const json& entry : manifest())
+        if (entry.value("kind", "") == "state_after_seeding") {
+            check_state(Generator(seed_of(entry.at("seed"))), entry);
+            ++states;
+        }
+    BOOST_TEST(states == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_million_draws) {
+    int checked = 0;
+    const Shape million{1000000};
+    for (const json& entry : manifest()) {
+        if (entry.value("kind", "") == "checksum_1e6") BOOST_TEST_CONTEXT("seed " << entry.at("seed")) {
+                const Generator start(seed_of(entry.at("seed")));
+                const auto fresh = [&] { return start; };
+                BOOST_TEST(digest(fresh().raw(million)) == entry.at("raw64"));
+                BOOST_TEST(digest(fresh().random(million)) == entry.at("random"));
+                BOOST_TEST(digest(fresh().random<float>(million)) == entry.at("random_f32"));
+                BOOST_TEST(digest(fresh().standard_normal<float>(million)) == entry.at("standard_normal_f32"));
+                BOOST_TEST(digest(fresh().integers(0, 10, million)) == entry.at("integers_0_10"));
+                BOOST_TEST(digest(fresh().uniform(-4, 4, million)) == entry.at("uniform_m4_4"));
+
+                Generator rng = start;
+                const Array<double> x = rng.standard_normal(million);
+                BOOST_TEST(digest(x) == entry.at("standard_normal"));
+                check_state(rng, entry.at("state_after_1e6_normals"));
+                BOOST_TEST(x(999999) == std::stod(entry.at("standard_normal_last").get<std::string>()));
+                BOOST_TEST(std::count_if(x.begin(), x.end(), [](double v) {
+                    return std::abs(v) > detail::ziggurat_tail;
+                }) == entry.at("ziggurat_tail_count"));
+                ++checked;
+            }
+        if (entry.contains("indices")) BOOST_TEST_CONTEXT(entry.at("file")) {
+                Generator rng(seed_of(entry.at("seed")));
+                const Array<double> x = rng.standard_normal(million);
+                const Array<double> want = load_npy(data + "/golden/rng/" + entry.at("file").get<std::string>());
+                for (std::size_t i = 0; i < want.size(); ++i)
+                    BOOST_TEST(x(entry.at("indices").at(i).get<std::size_t>()) == want(i));
+                ++checked;
+            }
+    }
+    BOOST_TEST(checked == 14);
+}
+
+BOOST_AUTO_TEST_CASE(seed_sequences) {
+    int checked = 0;
+    for (const json& entry : manifest()) {
+        if (!entry.contains("pool_size")) continue;
+        const std::string file = entry.at("file"), call = entry.at("call");
+        const bool child = entry.contains("child_spawn_key");
+        const auto key = entry.at(child ? "child_spawn_key" : "spawn_key").get<std::vector<std::uint32_t>>();
+        const SeedSequence seed(seed_of(entry.at("entropy")), key, entry.at("pool_size").get<std::size_t>());
+        Generator rng(seed);
+        BOOST_TEST_CONTEXT(file) {
+            if (call == "pool") check_same(to_npy(Array<std::uint32_t>(xt::adapt(seed.pool()))), file);
+            else if (call == "generate_state(16, uint32)")
+                check_same(to_npy(Array<std::uint32_t>(xt::adapt(seed.generate_state32(16)))), file);
+            else if (call == "generate_state(8, uint64)")
+                check_same(to_npy(Array<std::uint64_t>(xt::adapt(seed.generate_state64(8)))), file);
+            else if (child && call.ends_with("random(16)")) check_same(to_npy(rng.random({16})), file);
+            else if (child && call.ends_with("standard_normal(16)"))
+                check_same(to_npy(rng.standard_normal({16})), file);
+            else BOOST_ERROR("unknown call " << call);
+        }
+        ++checked;
+    }
+    BOOST_TEST(checked == 9 * 9);
+}
+
+// G42
+BOOST_AUTO_TEST_CASE(the_course_stream) {
+    json expected;
+    for (const json& one : json::parse(read_file(data + "/cases/given.json")))
+        if (one.at("id") == "G42") expected = one.at("expected");
+    BOOST_REQUIRE(!expected.is_null());
+
+    const std::vector<std::uint64_t> state = SeedSequence(5).generate_state64(4);
+    for (std::size_t i = 0; i < 4; ++i)
+        BOOST_TEST(std::to_string(state[i]) == expected.at("seedsequence_generate_state_4x64").at(i));
+    Generator words(5);
+    BOOST_TEST(decimal(words.bits().state()) == expected.at("pcg64_state"));
+    BOOST_TEST(decimal(words.bits().increment()) == expected.at("pcg64_inc"));
+    for (const json& word : expected.at("random_raw_first4")) BOOST_TEST(std::to_string(words.raw()) == word);
+
+    Generator scalars(5);
+    for (const json& x : expected.at("standard_normal_first5"))
+        BOOST_TEST(scalars.standard_normal() == x.get<double>());
+
+    Generator rng(5);
+    const Array<double> x = rng.standard_normal({200000});
+    const json& draws = expected.at("draws_200000");
+    BOOST_TEST(digest(x) == draws.at("sha256_of_little_endian_bytes"));
+    BOOST_TEST(std::max_element(x.begin(), x.end()) - x.begin() == draws.at("argmax"));
+    BOOST_TEST(std::min_element(x.begin(), x.end()) - x.begin() == draws.at("argmin"));
+
+    const json& rms = expected.at("section6");
+    for (const std::string placement : {"none", "pre", "post"}) BOOST_TEST_CONTEXT(placement) {
+            const std::vector<double> got = depth36(placement);
+            const Array<double> want = load_npy(data + "/golden/rng/experiments/depth36_seed5_" + placement + ".npy");
+            BOOST_TEST_REQUIRE(got.size() == want.size());
+            for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - want(i)) <= 1e-9 * want(i));
+            const double last = rms.at("rms_" + placement);
+            BOOST_TEST(std::abs(got.back() - last) <= 1e-9 * last);
+        }
+
+    // The tanh that fits the norm best: its mean square error at the optimum, and more on both sides.
+    const double scale = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) / 200000);
+    const auto error = [&](double alpha) {
+        double sum = 0;
+        for (const double v : x) sum += std::pow(std::tanh(alpha * v) - v / scale, 2);
+        return sum / 200000;
+    };
+    const double alpha = expected.at("dyt_fit").at("alpha"), least = expected.at("dyt_fit").at("mse");
+    BOOST_TEST(std::abs(error(alpha) - least) <= 1e-9 * least);
+    BOOST_TEST((error(alpha - 0.01) > least && error(alpha + 0.01) > least));
+}
+
+// The bounds below which a draw is accepted at once, measured on NumPy layer by layer; one too many or too few would
+// show in the streams only after millions of draws.
+BOOST_AUTO_TEST_CASE(acceptance_bounds) {
+    const auto& wide = detail::ziggurat<double>.accept;
+    const auto& narrow = detail::ziggurat<float>.accept;
+    BOOST_TEST(sha256(wide.data(), sizeof wide) == "565295797825931547a1036f5b012a247be54abbe077c39fe06c8ed1e9d0a5a9");
+    BOOST_TEST(
+        sha256(narrow.data(), sizeof narrow) == "98290da09ced2ec7cba596726130f29a8100e924ed3a11c207a0f7ea2cee6c44");
+}
+
+BOOST_AUTO_TEST_CASE(integers_of_every_width) {
+    const Generator start(2024);
+    const auto rng = [&] { return start; };
+    check_values<std::int8_t>(rng().integers<std::int8_t>(-100, 101, {9}), {58, 66, -53, -33, -44, -98, 35, 70, 63});
+    check_values<std::uint16_t>(
+        rng().integers<std::uint16_t>(0, 65536, {9}), {51944, 15828, 18518, 44291, 53465, 6051, 58020, 14045, 24801});
+    check_values<std::int16_t>(rng().integers<std::int16_t>(-30000, 30001, {9}),
+        {17556, -15509, 10550, 18949, -24461, 23119, -17142, -7294, -10942});
+    check_values<std::uint32_t>(
+        rng().integers<std::uint32_t>(0, 4294967296, {5}), {1037355752, 2902673494, 396611801, 920511140, 1364287713});
+    check_values<std::int32_t>(rng().integers<std::int32_t>(-2147483648, 2147483647, {5}, Endpoint::closed),
+        {-1110127896, 755189846, -1750871847, -1226972508, -783195935});
+    const int128 two63 = int128{1} << 63, two62 = int128{1} << 62;
+    check_values<std::int64_t>(rng().integers(-two63, two63, {4}),
+        {3243515691878632168, -5269806794554486567, -3514989620090543903, 5524174445958085604});
+    check_values<std::uint64_t>(rng().integers<std::uint64_t>(0, 2 * two63, {4}),
+        {12466887728733407976u, 3953565242300289241u, 5708382416764231905u, 14747546482812861412u});
+    check_values<std::int64_t>(rng().integers(-two62, two62 + 12345, {4}),
+        {-1757494810045268132, -3299829070622262049, -1294528934478085447, -3047224573767108463});
+    std::string bits;
+    for (const bool b : rng().integers<bool>(0, 2, {40})) bits += b ? '1' : '0';
+    BOOST_TEST(bits == "0001011101010011001010111011110001101010");
+
+    // A single value takes what an array of one takes: each drops the rest of its own 32-bit word.
+    Generator one = start;
+    for (const int want : {90, 33, 84, 88, 87}) BOOST_TEST(one.integers<std::uint8_t>(0, 100) == want);
+    BOOST_TEST(one.bits().half() == 1329086352u);
+
+    Generator unmoved = start;
+    BOOST_TEST(unmoved.integers(5, 6) == 5);
+    BOOST_TEST(unmoved.permutation(1).size() == 1u);
+    BOOST_TEST(unmoved.permutation(0).size() == 0u);
+    BOOST_TEST((unmoved.bits().state() == start.bits().state()));
+}
+
+BOOST_AUTO_TEST_CASE(permuted_rows) {
+    Generator rng(2024);
+    const Array<double> x = rng.permutation(counted({4, 3}));
+    BOOST_TEST((x == Array<double>{{9, 10, 11}, {3, 4, 5}, {6, 7, 8}, {0, 1, 2}}));
+    BOOST_TEST(rng.bits().half() == 920511140u);
+    Array<double> scalar = counted({});
+    BOOST_CHECK_EXCEPTION(rng.shuffle(scalar), Error, [](const Error& e) { return says(e, "shuffle: "); });
+    BOOST_TEST(rng.permutation(counted({0, 3})).size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(scalars_and_arrays_are_one_stream) {
+    Generator a(7), b(7);
+    const Array<double> normals = a.normal(1, 2, {3}), uniforms = a.uniform(-1, 1, {2, 2});
+    for (const double x : normals) BOOST_TEST(b.normal(1, 2) == x);
+    for (const double x : uniforms) BOOST_TEST(b.uniform(-1, 1) == x);
+    for (const float x : a.random<float>({3})) BOOST_TEST(b.random<float>() == x);
+    for (const auto x : a.integers(0, 1000, {3})) BOOST_TEST(b.integers(0, 1000) == x);
+    BOOST_TEST(a.random() == b.random());
+    BOOST_TEST(a.raw() == b.raw());
+    BOOST_TEST(a.standard_normal({}).dimension() == 0u);
+    BOOST_TEST(a.standard_normal({2, 0, 3}).size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(seeds) {
+    const auto first = [](const Seed& seed) { return Generator(seed).random(); };
+    BOOST_TEST(first({1, 2, 3}) == 0.6704722626516632);
+    BOOST_TEST(
+        first(Seed::parse("1606938044258990275541962092341162602522202993782792835301393")) == 0.13682592594543386);
+    BOOST_TEST(first(Seed::parse("1180591620717411303424").append(3)) == 0.9383840138377216);
+    BOOST_TEST(first(5) == first({5}));
+    BOOST_TEST(first(5) == first(Seed::parse("0005")));
+    BOOST_TEST(first(0) == first({})); // the pool is filled up with zeros
+    BOOST_TEST(first(~std::uint64_t{0}) == first(Seed::parse("18446744073709551615")));
+    BOOST_TEST(first(uint128{1} << 64) == first(Seed::parse("18446744073709551616")));
+
+    for (const char* bad : {"", "-1", "+1", "1.0", "1e3", " 1", "0x10", "five"})
+        BOOST_CHECK_EXCEPTION(
+            Seed::parse(bad), Error, [&](const Error& e) { return says(e, fmt::format("Seed: '{}'", bad)); });
+    BOOST_CHECK_EXCEPTION(Generator(-1), Error, [](const Error& e) { return says(e, "Seed: -1 is negative"); });
+    BOOST_CHECK_THROW(SeedSequence(5, {}, 3), Error);
+}
+
+BOOST_AUTO_TEST_CASE(refused_calls_draw_nothing) {
+    Generator rng(5);
+    const auto refused = [&](auto call, const char* part) {
+        BOOST_CHECK_EXCEPTION(call(), Error, [&](const Error& e) { return says(e, part); });
+    };
+    const double inf = std::numeric_limits<double>::infinity();
+    refused([&] { rng.normal(0, -1); }, "normal: scale -1");
+    refused([&] { rng.normal(0, std::nan(""), {3}); }, "normal: scale nan");
+    refused([&] { rng.uniform(3, 1); }, "uniform: from 3 to 1");
+    refused([&] { rng.uniform(0, inf, {3}); }, "uniform: from 0 to inf");
+    refused([&] { rng.uniform(-1e308, 1.7e308); }, "uniform: ");
+    refused([&] { rng.integers(3, 3); }, "integers: [3, 3) is empty");
+    refused([&] { rng.integers(4, 3, {2}, Endpoint::closed); }, "integers: [4, 3] is empty");
+    refused([&] { rng.integers<std::uint8_t>(0, 257, {2}); }, "does not fit uint8, 0 … 255");
+    refused([&] { rng.integers<std::int32_t>(0, int128{1} << 40); }, "does not fit int32");
+    refused([&] { rng.integers<std::uint64_t>(-1, 3); }, "does not fit uint64");
+    refused([&] { rng.random({std::size_t{1} << 32, std::size_t{1} << 32}); }, "4294967296");
+    BOOST_TEST((rng.bits().state() == Generator(5).bits().state()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+} // namespace test_random
