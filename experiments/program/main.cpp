@@ -16,6 +16,7 @@
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/program/trace.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/version.hpp>
 
 #include <algorithm>
 #include <csignal>

@@ -1,5 +1,5 @@
 // Numbers for samples of functions that have a kink or a pole, and how near to it an input comes.
-#pragma once
+#pragma once // internal
 
 #include <cmath>
 

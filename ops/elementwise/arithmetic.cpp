@@ -84,5 +84,8 @@ CHALKGRAD_ENTRY(sub, "a - b", rng.standard_normal(shape), [](const Sample& s) {
 CHALKGRAD_ENTRY(mul, "a b", rng.standard_normal(shape), homogeneous_in({{"a", 1}, {"b", 1}}))
 CHALKGRAD_ENTRY(div, "a / b", away_from(0, 0.5, rng.standard_normal(shape)), homogeneous_in({{"a", 1}, {"b", -1}}))
 
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
+
 } // namespace chalkgrad
 #endif

@@ -124,5 +124,8 @@ CatalogEntry logaddexp_entry() {
         [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); });
 }
 
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
+
 } // namespace chalkgrad
 #endif

@@ -1,5 +1,5 @@
 // Exponentials of numbers that are not above 0, and Σ exp, for kernels.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
