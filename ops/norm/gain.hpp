@@ -29,7 +29,8 @@ inline void require_gain(const char* op, const char* name, Shapes in, std::size_
 template <class T> class BroadcastRow {
 public:
     BroadcastRow(In<T> given, std::size_t d, double absent, double shift = 0)
-        : is_row_(given && given.shape->rank() == 1), buffer_(is_row_ && shift == 0 ? 0 : d),
+        : is_row_(given && given.shape->rank() == 1),
+          buffer_(is_row_ && shift == 0 ? 0 : d),
           data_(is_row_ && shift == 0 ? given.data : buffer_.data()) {
         if (data_ == buffer_.data())
             for (std::size_t j = 0; j < d; ++j) buffer_[j] = given ? T(shift) + given[is_row_ ? j : 0] : T(absent);
