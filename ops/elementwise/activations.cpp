@@ -4,12 +4,6 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-CHALKGRAD_UNARY(relu, Relu)
-CHALKGRAD_UNARY(sigmoid, Sigmoid)
-CHALKGRAD_UNARY(softplus, Softplus)
-CHALKGRAD_UNARY(silu, Silu)
-CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
-
 // Φ(x) is kept for the backward, which then needs one exponential in place of two: erfc is the dearest of all functions here.
 template <class T> void gelu_erf_forward(std::size_t n, const T* x, T* cdf, T* y) {
     each<T>(n, [=](std::size_t i) FAST {
@@ -21,8 +15,7 @@ template <class T> void gelu_erf_forward(std::size_t n, const T* x, T* cdf, T* y
 template <class T> void gelu_erf_gx(std::size_t n, const T* x, const T* cdf, const T* gy, T* gx) {
     each<T>(n, [=](std::size_t i) FAST {
         const T z = held(x[i], T(200));
-        const T g = gy[i] * (cdf[i] + z * GeluErf::density(z));
-        gx[i] = is_zero(gy[i]) ? T(0) : g;
+        gx[i] = unless_zero(gy[i], gy[i] * (cdf[i] + z * GeluErf::density(z)));
     });
 }
 
@@ -30,19 +23,17 @@ template <class T> void quick_gelu_forward(std::size_t n, T alpha, const T* x, T
     each<T>(n, [=](std::size_t i) FAST { y[i] = Swish::y(x[i], alpha); });
 }
 template <class T> void quick_gelu_gx(std::size_t n, T alpha, const T* x, const T* gy, T* gx) {
-    each<T>(n, [=](std::size_t i) FAST {
-        const T g = gy[i] * Swish::slope(x[i], alpha);
-        gx[i] = is_zero(gy[i]) ? T(0) : g;
-    });
+    each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], gy[i] * Swish::slope(x[i], alpha)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_UNARY_KERNELS(relu)
-CHALKGRAD_UNARY_KERNELS(sigmoid)
-CHALKGRAD_UNARY_KERNELS(softplus)
-CHALKGRAD_UNARY_KERNELS(silu)
-CHALKGRAD_UNARY_KERNELS(gelu_tanh)
+CHALKGRAD_UNARY(relu, Relu)
+CHALKGRAD_UNARY(sigmoid, Sigmoid)
+CHALKGRAD_UNARY(softplus, Softplus)
+CHALKGRAD_UNARY(silu, Silu)
+CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
+
 CHALKGRAD_KERNEL(gelu_erf_forward)
 CHALKGRAD_KERNEL(gelu_erf_gx)
 CHALKGRAD_KERNEL(quick_gelu_forward)

@@ -26,17 +26,12 @@ struct Div {
     template <class T> static FAST T gb(T, T b, T y, T gy) { return -(gy / b) * y; }
 };
 
+} // namespace chalkgrad::CHALKGRAD_ISA
+
 CHALKGRAD_BINARY(add, Add)
 CHALKGRAD_BINARY(sub, Sub)
 CHALKGRAD_BINARY(mul, Mul)
 CHALKGRAD_BINARY(div, Div)
-
-} // namespace chalkgrad::CHALKGRAD_ISA
-
-CHALKGRAD_BINARY_KERNELS(add)
-CHALKGRAD_BINARY_KERNELS(sub)
-CHALKGRAD_BINARY_KERNELS(mul)
-CHALKGRAD_BINARY_KERNELS(div)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/catalog/identities.hpp>

@@ -44,15 +44,11 @@ struct LogAddExp {
     template <class T> static FAST T gb(T a, T b, T, T gy) { return gy * share(b, a); }
 };
 
+} // namespace chalkgrad::CHALKGRAD_ISA
+
 CHALKGRAD_BINARY(minimum, Minimum)
 CHALKGRAD_BINARY(maximum, Maximum)
 CHALKGRAD_BINARY(logaddexp, LogAddExp)
-
-} // namespace chalkgrad::CHALKGRAD_ISA
-
-CHALKGRAD_BINARY_KERNELS(minimum)
-CHALKGRAD_BINARY_KERNELS(maximum)
-CHALKGRAD_BINARY_KERNELS(logaddexp)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>

@@ -13,7 +13,7 @@ template <class T> void pow_forward(std::size_t n, T p, const T* x, T* y) {
 
 // Not p y/x: y has underflowed or overflowed where the slope need not.
 template <class T> void pow_gx(std::size_t n, T p, const T* x, const T* gy, T* gx) {
-    if (p == 2) each<T>(n, [=](std::size_t i) FAST { gx[i] = is_zero(gy[i]) ? T(0) : 2 * x[i] * gy[i]; });
+    if (p == 2) each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], 2 * x[i] * gy[i]); });
     else
         for (std::size_t i = 0; i < n; ++i) gx[i] = p == 0 || is_zero(gy[i]) ? T(0) : gy[i] * (p * pow(x[i], p - 1));
 }

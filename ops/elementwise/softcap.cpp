@@ -1,6 +1,6 @@
 // softcap:  y = c tanh(s/c),   s̄ = ȳ sech²(s/c)
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
+#include <chalkgrad/ops/elementwise/activation_functions.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -8,12 +8,9 @@ template <class T> void softcap_forward(std::size_t n, T cap, const T* s, T* y) 
     each<T>(n, [=](std::size_t i) FAST { y[i] = cap * tanh(s[i] / cap); });
 }
 
-// sech² z = 4 e/(1 + e)², e = exp(−2|z|): 1 − (y/c)² cancels where the cap bites.
+// Not 1 − (y/c)², which cancels where the cap holds.
 template <class T> void softcap_gs(std::size_t n, T cap, const T* s, const T* gy, T* gs) {
-    each<T>(n, [=](std::size_t i) FAST {
-        const T e = exp(-2 * abs(s[i] / cap)), d = 1 + e;
-        gs[i] = is_zero(gy[i]) ? T(0) : gy[i] * (4 * e / (d * d));
-    });
+    each<T>(n, [=](std::size_t i) FAST { gs[i] = unless_zero(gy[i], gy[i] * sech_squared(s[i] / cap)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

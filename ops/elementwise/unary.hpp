@@ -6,20 +6,17 @@
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
 
-/// In namespace chalkgrad::CHALKGRAD_ISA: op_forward and op_gx, the loops over a function's elements.
-#define CHALKGRAD_UNARY(op, F)                                                                                       \
-    template <class T> void op##_forward(std::size_t n, const T* x, T* y) {                                          \
-        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(x[i]); });                                                  \
-    }                                                                                                                \
-    template <class T> void op##_gx(std::size_t n, const T* x, const T* y, const T* gy, T* gx) {                     \
-        each<T>(n, [=](std::size_t i) FAST {                                                                         \
-            const T g = F::gx(x[i], y[i], gy[i]); /* before the choice: a choice between computations is a branch */ \
-            gx[i] = is_zero(gy[i]) ? T(0) : g;                                                                       \
-        });                                                                                                          \
-    }
-
-#define CHALKGRAD_UNARY_KERNELS(op) \
-    CHALKGRAD_KERNEL(op##_forward)  \
+/// At global scope: the kernels op_forward and op_gx, the loops over a function's elements.
+#define CHALKGRAD_UNARY(op, F)                                                                         \
+    namespace chalkgrad::CHALKGRAD_ISA {                                                               \
+    template <class T> void op##_forward(std::size_t n, const T* x, T* y) {                            \
+        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(x[i]); });                                    \
+    }                                                                                                  \
+    template <class T> void op##_gx(std::size_t n, const T* x, const T* y, const T* gy, T* gx) {       \
+        each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], F::gx(x[i], y[i], gy[i])); }); \
+    }                                                                                                  \
+    }                                                                                                  \
+    CHALKGRAD_KERNEL(op##_forward)                                                                     \
     CHALKGRAD_KERNEL(op##_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY

@@ -14,9 +14,9 @@ template <class F, class T> FAST inline void gated(std::size_t n, const T* g, co
 template <class F, class T>
 FAST inline void gated_gradients(std::size_t n, const T* g, const T* u, const T* gy, T* gg, T* gu) {
     each<T>(n, [=](std::size_t i) FAST {
-        const T f = F::y(g[i]), of_g = F::gx(g[i], f, gy[i] * u[i]), of_u = gy[i] * f;
-        gg[i] = is_zero(gy[i]) ? T(0) : of_g;
-        gu[i] = is_zero(gy[i]) ? T(0) : of_u;
+        const T f = F::y(g[i]), of_g = F::gx(g[i], f, gy[i] * u[i]);
+        gg[i] = unless_zero(gy[i], of_g);
+        gu[i] = unless_zero(gy[i], gy[i] * f);
     });
 }
 

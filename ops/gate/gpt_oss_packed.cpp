@@ -4,23 +4,11 @@
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T> void gpt_oss_packed_forward(std::size_t n, T alpha, T limit, const T* x, T* p, T* y) {
-    with_swiglu<T>(alpha, limit, limit, 1, [=](auto act) FAST {
-        each<T>(n, [=](std::size_t i) FAST {
-            const Pair<T> both = act.value_and_p(x[2 * i], x[2 * i + 1]);
-            y[i] = both.first;
-            p[i] = both.second;
-        });
-    });
+    swiglu<2>(n, alpha, limit, limit, T(1), x, x + 1, p, y);
 }
 template <class T>
 void gpt_oss_packed_gradient(std::size_t n, T alpha, T limit, const T* x, const T* p, const T* gy, T* gx) {
-    with_swiglu<T>(alpha, limit, limit, 1, [=](auto act) FAST {
-        each<T>(n, [=](std::size_t i) FAST {
-            const Pair<T> both = act.gradients(x[2 * i], x[2 * i + 1], p[i], gy[i]);
-            gx[2 * i] = both.first;
-            gx[2 * i + 1] = both.second;
-        });
-    });
+    swiglu_gradients<2>(n, alpha, limit, limit, T(1), x, x + 1, p, gy, gx, gx + 1);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

@@ -5,24 +5,12 @@ namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T>
 void swiglu_act_forward(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* p, T* y) {
-    with_swiglu(alpha, gate_limit, up_limit, shift, [=](auto act) FAST {
-        each<T>(n, [=](std::size_t i) FAST {
-            const Pair<T> both = act.value_and_p(g[i], u[i]);
-            y[i] = both.first;
-            p[i] = both.second;
-        });
-    });
+    swiglu<1>(n, alpha, gate_limit, up_limit, shift, g, u, p, y);
 }
 template <class T>
 void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, const T* p,
     const T* gy, T* gg, T* gu) {
-    with_swiglu(alpha, gate_limit, up_limit, shift, [=](auto act) FAST {
-        each<T>(n, [=](std::size_t i) FAST {
-            const Pair<T> both = act.gradients(g[i], u[i], p[i], gy[i]);
-            gg[i] = both.first;
-            gu[i] = both.second;
-        });
-    });
+    swiglu_gradients<1>(n, alpha, gate_limit, up_limit, shift, g, u, p, gy, gg, gu);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

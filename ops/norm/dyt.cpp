@@ -1,5 +1,5 @@
 // dyt:  y = γ tanh(αx) + β, element by element; α is one number, γ and β have one for each feature
-#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/elementwise/activation_functions.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -10,17 +10,16 @@ void dyt_forward(std::size_t rows, std::size_t d, T alpha, const T* x, const T* 
 }
 
 // With w = ȳ γ sech²(αx):  x̄ = α w,  ᾱ = Σ w x (here one sum for each feature),  γ̄ = Σ_rows ȳ tanh(αx),  β̄ = Σ_rows ȳ.
-// sech² = 4e/(1 + e)², e = exp(−2|αx|): 1 − tanh² has no right digit left from 19 on. Where it is 0, so is w x, at inf too.
+// Where sech² is 0, so is w x, at inf too.
 template <class T>
 void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx, T* galpha,
     T* ggamma, T* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { galpha[j] = ggamma[j] = gbeta[j] = 0; });
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
         each<T>(d, [=](std::size_t j) FAST {
-            const T z = alpha * x[j], e = exp(z < 0 ? 2 * z : -2 * z),
-                    w = gy[j] * gamma[j] * (4 * e / ((1 + e) * (1 + e)));
+            const T z = alpha * x[j], slope = sech_squared(z), w = gy[j] * gamma[j] * slope;
             gx[j] = alpha * w;
-            galpha[j] += e == 0 ? T(0) : w * x[j];
+            galpha[j] += slope == 0 ? T(0) : w * x[j];
             ggamma[j] += gy[j] * tanh(z);
             gbeta[j] += gy[j];
         });
@@ -68,9 +67,10 @@ struct Dyt {
         const std::size_t d = y.last();
         const BroadcastRow<T> gamma(in[2], d, 1);
         Scratch<T> unwanted(gx[0] ? 0 : y.size());
-        RowReduction<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
+        RowGradient<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
         kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data,
             gx[0] ? gx[0].data : unwanted.data(), galpha.data(), ggamma.data(), gbeta.data());
+        galpha.store(), ggamma.store(), gbeta.store();
     }
 };
 

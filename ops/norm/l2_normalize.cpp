@@ -1,31 +1,16 @@
-// l2_normalize:  m = max(‖x‖, ε) or √(‖x‖² + ε),  y = x / m          sums over a row, not means: beware
+// l2_normalize:  m = max(‖x‖, ε) or √(‖x‖² + ε),  y = x / m          sums over a row, not means
 #include <chalkgrad/autograd/kernel/kernel.hpp>
-#include <chalkgrad/ops/norm/norm_kernels.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T>
 void l2_normalize_forward(std::size_t rows, std::size_t d, T floor, T eps, T root_eps, const T* x, T* length, T* y) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        const T n = length[t] = root_mean_square<T>(d, T(1), eps, root_eps, [=](std::size_t j) FAST { return x[j]; });
-        const T m = n < floor ? floor : n;
-        each<T>(d, [=](std::size_t j) FAST { y[j] = x[j] / m; });
-    }
+    divide_by_root(rows, d, T(1), floor, eps, root_eps, x, length, y);
 }
-
-// Both guards, where the length counts:  dy = (dx − y (y·dx))/m, a symmetric Jacobian, so  x̄ = (ȳ − y (y·ȳ))/m.
-// Below the floor  x̄ = ȳ/floor.
 template <class T>
 void l2_normalize_gx(std::size_t rows, std::size_t d, T floor, const T* length, const T* y, const T* gy, T* gx) {
-    for (std::size_t t = 0; t < rows; ++t, y += d, gy += d, gx += d) {
-        const T n = length[t];
-        if (n < floor) {
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = gy[j] / floor; });
-        } else {
-            const T along = sum<T>(d, [=](std::size_t j) FAST { return y[j] * gy[j]; });
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = (gy[j] - y[j] * along) / n; });
-        }
-    }
+    divide_by_root_gx(rows, d, T(1), floor, length, y, gy, gx);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -47,10 +32,6 @@ CHALKGRAD_KERNEL(l2_normalize_gx)
 namespace chalkgrad {
 namespace {
 
-template <class T> T row_length(std::size_t d, const T* x) {
-    return base::root_mean_square<T>(d, T(1), T(0), T(0), [=](std::size_t j) FAST { return x[j]; });
-}
-
 struct L2Normalize {
     static constexpr const char* name = "l2_normalize";
     static constexpr const char* inputs[] = {"x"};
@@ -69,16 +50,10 @@ struct L2Normalize {
         out.set("guard", std::string(guard == Guard::floor ? "floor" : "additive"));
     }
     double length_scale(Ins<double> in) const {
-        double shortest = HUGE_VAL; // a row bends over its own length
-        const double least = guard == Guard::floor ? eps : std::sqrt(eps);
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            shortest = std::min(shortest, std::max(least, row_length(in[0].last(), in[0].data + t * in[0].last())));
-        return std::isfinite(shortest) ? shortest : 1;
+        return smallest_root(in[0], 1, guard == Guard::floor ? eps : std::sqrt(eps));
     }
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
-        if (guard == Guard::additive) return;
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            out.compare(row_length(in[0].last(), in[0].data + t * in[0].last()), T(eps));
+        if (guard == Guard::floor) each_root<T>(in[0], T(1), [&](T length) { out.compare(length, T(eps)); });
     }
 
     template <class T> T floor() const { return guard == Guard::floor ? T(eps) : T(0); }

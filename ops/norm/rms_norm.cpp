@@ -4,38 +4,28 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-template <class T> struct RmsRow {
-    const T *x, *gy;
-    T* to;
-    T r;
-};
-
 template <class T>
 void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, T* r, T* y) {
-    write_rows<T>(
-        rows, d,
-        [=](std::size_t t) FAST {
-            const T* row = x + t * d;
-            r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return row[j]; });
-            return RmsRow<T>{row, nullptr, y + t * d, r[t]};
-        },
-        [=](const RmsRow<T>& row, std::size_t j) FAST { return gamma[j] * (row.r * row.x[j]); });
+    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
+        const T rt = r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return x[j]; });
+        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (rt * x[j]); });
+    }
 }
 
 // Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩),  γ̄ = Σ_rows ȳ n.
 template <class T>
 void rms_norm_gradients(
     std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, T* ggamma) {
-    write_rows_and_sum<T>(
-        rows, d, ggamma,
-        [=](std::size_t t) FAST {
-            return RmsRow<T>{x + t * d, gy + t * d, gx + t * d, r[t]};
-        },
-        [=](const RmsRow<T>& row, std::size_t j) FAST { return gamma[j] * row.gy[j] * (row.r * row.x[j]); },
-        [=](const RmsRow<T>& row, T along, std::size_t j) FAST {
-            const T n = row.r * row.x[j], g = row.gy[j];
-            return Pair<T>{gamma[j] * (row.r * g) - n * (row.r * (along / T(d))), g * n};
+    each<T>(d, [=](std::size_t j) FAST { ggamma[j] = 0; });
+    each_four_rows<T>(rows, d, [=](auto at) FAST {
+        const auto rt = at(r);
+        const auto k = rt * mean<T>(d, [=](std::size_t j) FAST { return gamma[j] * at(gy, j) * (rt * at(x, j)); });
+        each<T>(d, [=](std::size_t j) FAST {
+            const auto n = rt * at(x, j), g = at(gy, j);
+            at(gx, j) = gamma[j] * (rt * g) - n * k;
+            ggamma[j] += over_rows(g * n);
         });
+    });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -87,9 +77,10 @@ struct RmsNorm {
         const In<T> x = in[0];
         const BroadcastRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
         Scratch<T> unwanted(gx[0] ? 0 : x.size());
-        RowReduction<T> ggamma(gx[1], x.last());
+        RowGradient<T> ggamma(gx[1], x.last());
         kernel::rms_norm_gradients<T>(
             x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0] ? gx[0].data : unwanted.data(), ggamma.data());
+        ggamma.store();
     }
 };
 

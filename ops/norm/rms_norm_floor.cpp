@@ -1,30 +1,15 @@
 // rms_norm_floor:  R = √⟨x²⟩,  m = max(R, floor),  y = x / m          ⟨·⟩ is the mean over a row
 #include <chalkgrad/autograd/kernel/kernel.hpp>
-#include <chalkgrad/ops/norm/norm_kernels.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T> void rms_norm_floor_forward(std::size_t rows, std::size_t d, T floor, const T* x, T* root, T* y) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        const T R = root[t] = root_mean_square<T>(d, T(d), T(0), T(0), [=](std::size_t j) FAST { return x[j]; });
-        const T m = R < floor ? floor : R;
-        each<T>(d, [=](std::size_t j) FAST { y[j] = x[j] / m; });
-    }
+    divide_by_root(rows, d, T(d), floor, T(0), T(0), x, root, y);
 }
-
-// R ≥ floor:  dy = (dx − y ⟨y dx⟩)/R, a symmetric Jacobian, so  x̄ = (ȳ − y ⟨y ȳ⟩)/R.  Below the floor  x̄ = ȳ/floor: the
-// root is not differentiated there, which at x = 0 would be 0·inf.
 template <class T>
 void rms_norm_floor_gx(std::size_t rows, std::size_t d, T floor, const T* root, const T* y, const T* gy, T* gx) {
-    for (std::size_t t = 0; t < rows; ++t, y += d, gy += d, gx += d) {
-        const T R = root[t];
-        if (R < floor) {
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = gy[j] / floor; });
-        } else {
-            const T m = sum<T>(d, [=](std::size_t j) FAST { return y[j] * gy[j]; }) / T(d);
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = (gy[j] - y[j] * m) / R; });
-        }
-    }
+    divide_by_root_gx(rows, d, T(d), floor, root, y, gy, gx);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -46,10 +31,6 @@ CHALKGRAD_KERNEL(rms_norm_floor_gx)
 namespace chalkgrad {
 namespace {
 
-template <class T> T row_root(std::size_t d, const T* x) {
-    return base::root_mean_square<T>(d, T(d), T(0), T(0), [=](std::size_t j) FAST { return x[j]; });
-}
-
 struct RmsNormFloor {
     static constexpr const char* name = "rms_norm_floor";
     static constexpr const char* inputs[] = {"x"};
@@ -63,15 +44,9 @@ struct RmsNormFloor {
     }
     std::size_t saved(Shapes in) const { return in[0].rows(); } // R
     void attributes(Attributes& out) const { out.set("floor", floor); }
-    double length_scale(Ins<double> in) const {
-        double shortest = HUGE_VAL; // a row bends over its own length
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            shortest = std::min(shortest, std::max(floor, row_root(in[0].last(), in[0].data + t * in[0].last())));
-        return std::isfinite(shortest) ? shortest : 1;
-    }
+    double length_scale(Ins<double> in) const { return smallest_root(in[0], static_cast<double>(in[0].last()), floor); }
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            out.compare(row_root(in[0].last(), in[0].data + t * in[0].last()), T(floor));
+        each_root<T>(in[0], T(in[0].last()), [&](T root) { out.compare(root, T(floor)); });
     }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* root) const {

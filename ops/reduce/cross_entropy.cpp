@@ -4,28 +4,43 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// Of a row of nothing but −inf, log s counts as +inf: its loss is +inf and its P is 0.
-template <class T> void row_log_sum(std::size_t v, const T* z, T* m, T* log_s) {
-    const T largest = max<T>(v, [=](std::size_t j) FAST { return z[j]; });
-    const T shift = largest == -static_cast<T>(__builtin_inf()) ? T(0) : largest;
-    const T s = sum_exp<T>(v, [=](std::size_t j) FAST { return z[j] - shift; });
-    *m = shift;
-    *log_s = s == 0 ? static_cast<T>(__builtin_inf()) : log(s);
+// N ℓ, and m and log s of each row that counts. Of a row of nothing but −inf, log s counts as +inf: its loss is +inf, its P 0.
+template <class T>
+T cross_entropy_forward(
+    std::size_t rows, std::size_t v, const std::int64_t* target, std::int64_t ignored, const T* z, T* m, T* log_s) {
+    T loss(0);
+    for (std::size_t t = 0; t < rows; ++t, z += v) {
+        m[t] = log_s[t] = T(0);
+        if (target[t] == ignored) continue;
+        const T mt = m[t] = shift_of(v, z), s = sum_exp<T>(v, [=](std::size_t j) FAST { return z[j] - mt; });
+        log_s[t] = s == 0 ? T(__builtin_inf()) : log(s);
+        loss += log_s[t] - (z[target[t]] - mt);
+    }
+    return loss;
 }
 
-// Vary z: dℓ = Σ_rows (Σ P dz − dz_t)/N. So  z̄ = ℓ̄/N (P − [j = t]);  here g P, g = ℓ̄/N.
-template <class T> void row_probabilities(std::size_t v, T g, T m, T log_s, const T* z, T* gz) {
-    each<T>(v, [=](std::size_t j) FAST { gz[j] = g * exp((z[j] - m) - log_s); });
+// Vary z: dℓ = Σ_rows (Σ P dz − dz_t)/N, so  z̄ = g (P − [j = t]),  g = ℓ̄/N.
+template <class T>
+void cross_entropy_gz(std::size_t rows, std::size_t v, const std::int64_t* target, std::int64_t ignored, T g,
+    const T* z, const T* m, const T* log_s, T* gz) {
+    for (std::size_t t = 0; t < rows; ++t, z += v, gz += v) {
+        const T mt = m[t], l = log_s[t];
+        if (target[t] == ignored || l == T(__builtin_inf())) {
+            each<T>(v, [=](std::size_t j) FAST { gz[j] = 0; });
+        } else {
+            each<T>(v, [=](std::size_t j) FAST { gz[j] = g * exp((z[j] - mt) - l); });
+            gz[target[t]] -= g;
+        }
+    }
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(row_log_sum)
-CHALKGRAD_KERNEL(row_probabilities)
+CHALKGRAD_KERNEL(cross_entropy_forward)
+CHALKGRAD_KERNEL(cross_entropy_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -70,41 +85,22 @@ struct CrossEntropy {
                     targets->size(), ignore_index));
         return {};
     }
-    std::size_t saved(Shapes in) const { return 2 * in[0].rows(); } // m and log s of each row
+    std::size_t saved(Shapes in) const { return 2 * in[0].rows(); } // m, then log s
     void attributes(Attributes& out) const {
         out.set("reduction", std::string(reduction == LossReduction::mean ? "mean" : "sum"));
         out.set("ignore_index", static_cast<double>(ignore_index));
     }
 
-    template <class T> void forward(Ins<T> in, Out<T> y, T* saved) const {
-        const In<T> z = in[0];
-        const std::size_t v = z.last();
-        T loss(0);
-        for (std::size_t t = 0; t < z.rows(); ++t) {
-            T &m = saved[2 * t], &log_s = saved[2 * t + 1];
-            const std::int64_t target = targets->data()[t];
-            m = log_s = T(0);
-            if (target == ignore_index) continue;
-            kernel::row_log_sum<T>(v, z.data + t * v, &m, &log_s);
-            loss += log_s - (z[t * v + static_cast<std::size_t>(target)] - m);
-        }
-        y[0] = loss / divisor<T>();
+    template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
+        const std::size_t rows = in[0].rows();
+        y[0] = kernel::cross_entropy_forward<T>(
+                   rows, in[0].last(), targets->data(), ignore_index, in[0].data, m, m + rows) /
+               divisor<T>();
     }
-    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* saved, Outs<T> gx) const {
-        const In<T> z = in[0];
-        const std::size_t v = z.last();
-        const T g = gy[0] / divisor<T>();
-        for (std::size_t t = 0; t < z.rows(); ++t) {
-            T* gz = gx[0].data + t * v;
-            const T m = saved[2 * t], log_s = saved[2 * t + 1];
-            const std::int64_t target = targets->data()[t];
-            if (target == ignore_index || log_s == std::numeric_limits<T>::infinity()) {
-                std::fill_n(gz, v, T(0));
-                continue;
-            }
-            kernel::row_probabilities<T>(v, g, m, log_s, z.data + t * v, gz);
-            gz[target] -= g;
-        }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
+        const std::size_t rows = in[0].rows();
+        kernel::cross_entropy_gz<T>(rows, in[0].last(), targets->data(), ignore_index, gy[0] / divisor<T>(), in[0].data,
+            m, m + rows, gx[0].data);
     }
 
 private:

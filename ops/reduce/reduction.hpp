@@ -56,8 +56,24 @@ protected:
         const bool along = rows.b_is_number();
         rows.each_row([&](const BroadcastRows::Row& r) { f(r.n, along, r.a, r.b); });
     }
+    /// Calls kernel(n, along, arguments...) for each row, with pointers moved to its place in x or in y.
+    template <class Kernel, class... A>
+    void run_kernel(const char* op, const Shape& x, Kernel kernel, A... arguments) const {
+        each_row(op, x, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel(n, along, moved(arguments, i, k)...);
+        });
+    }
+    template <class T> struct OfX { T* data; };
+    template <class T> struct OfY { T* data; };
+    template <class T> static OfX<T> of_x(T* data) { return {data}; }
+    template <class T> static OfY<T> of_y(T* data) { return {data}; }
     /// How many elements of x one element of y is made of.
     static std::size_t count(const Shape& x, const Shape& y) { return y.size() == 0 ? 1 : x.size() / y.size(); }
+
+private:
+    template <class T> static T* moved(OfX<T> p, std::size_t i, std::size_t) { return p.data + i; }
+    template <class T> static T* moved(OfY<T> p, std::size_t, std::size_t k) { return p.data + k; }
+    template <class T> static T moved(T number, std::size_t, std::size_t) { return number; }
 };
 
 /// The attribute "axes" of a call by name; null means all.

@@ -4,17 +4,12 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// The shift of a row: its largest element, and 0 where all are −inf, so that e^(z − m) is 0 and not NaN.
-template <class T> FAST inline T shift(std::size_t n, const T* z) {
-    const T m = max<T>(n, [=](std::size_t j) FAST { return z[j]; });
-    return m == -static_cast<T>(__builtin_inf()) ? T(0) : m;
-}
-
 // y may be z.
 template <class T> void softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z), s = exp_and_sum<T>(
-                                     n, [=](std::size_t j) FAST { return z[j] - m; }, y);
+        const T m = shift_of(n, z);
+        const T s = exp_and_sum<T>(
+            n, [=](std::size_t j) FAST { return z[j] - m; }, y);
         const T r = s == 0 ? T(0) : 1 / s;
         each<T>(n, [=](std::size_t j) FAST { y[j] *= r; });
     }
@@ -32,7 +27,7 @@ template <class T> void softmax_rows_gz(std::size_t rows, std::size_t n, const T
 template <class T> void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     const T hidden = -static_cast<T>(__builtin_inf());
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
+        const T m = shift_of(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
         each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
     }
 }

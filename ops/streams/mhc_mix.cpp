@@ -38,13 +38,10 @@ void require_shape(const char* op, const char* name, const Shape& given, const S
             to_string(x), to_string(wanted)));
 }
 
-/// y = A x of one set of streams.
-template <class T> void mix(const Streams& s, const T* a, const T* x, T* y) {
-    gemm<T>(Factor::plain, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
-}
-/// x̄ = Aᵀ ȳ
-template <class T> void mix_gx(const Streams& s, const T* a, const T* gy, T* gx) {
-    gemm<T>(Factor::transposed, Factor::plain, s.n, s.d, s.n, a, s.n, gy, s.d, 0, gx, s.d);
+/// y = A x or Aᵀ x, of `sets` sets of streams with the same A. x̄ = Aᵀ ȳ is the second.
+template <class T> void mix(const Streams& s, std::size_t sets, Factor as, const T* a, const T* x, T* y) {
+    for (std::size_t b = 0; b < sets; ++b, x += s.n * s.d, y += s.n * s.d)
+        gemm<T>(as, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
 }
 /// Ā = ȳ xᵀ (+ Ā)
 template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
@@ -64,14 +61,11 @@ struct MixFixed {
     }
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const Streams s(*y.shape);
-        for (std::size_t b = 0; b < s.batch; ++b)
-            mix(s, in[1].data, in[0].data + b * s.n * s.d, y.data + b * s.n * s.d);
+        mix(s, s.batch, Factor::plain, in[1].data, in[0].data, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
         const Streams s(*gy.shape);
-        if (gx[0])
-            for (std::size_t b = 0; b < s.batch; ++b)
-                mix_gx(s, in[1].data, gy.data + b * s.n * s.d, gx[0].data + b * s.n * s.d);
+        if (gx[0]) mix(s, s.batch, Factor::transposed, in[1].data, gy.data, gx[0].data);
     }
 };
 
@@ -96,13 +90,12 @@ struct MixParam {
     template <class T> void forward(Ins<T> in, Out<T> y, T* a) const {
         const Streams s(*y.shape);
         detail::sinkhorn(s.n, options, in[1].data, a + s.n * s.n, a);
-        for (std::size_t b = 0; b < s.batch; ++b) mix(s, a, in[0].data + b * s.n * s.d, y.data + b * s.n * s.d);
+        mix(s, s.batch, Factor::plain, a, in[0].data, y.data);
     }
     // m̄ is Sinkhorn's backward of Ā, summed over the batch.
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* a, Outs<T> gx) const {
         const Streams s(*gy.shape);
-        if (gx[0])
-            for (std::size_t b = 0; b < s.batch; ++b) mix_gx(s, a, gy.data + b * s.n * s.d, gx[0].data + b * s.n * s.d);
+        if (gx[0]) mix(s, s.batch, Factor::transposed, a, gy.data, gx[0].data);
         if (gx[1]) {
             Scratch<T> ga(s.n * s.n);
             std::fill_n(ga.data(), s.n * s.n, T(0));
@@ -155,7 +148,7 @@ struct MixXdep {
         for (std::size_t b = 0; b < s.batch; ++b) {
             logits(nn, in[2], in[3], z + b * nn, l.data());
             detail::sinkhorn(s.n, options, l.data(), potentials + b * keep, a + b * nn);
-            mix(s, a + b * nn, in[0].data + b * nd, y.data + b * nd);
+            mix(s, 1, Factor::plain, a + b * nn, in[0].data + b * nd, y.data + b * nd);
         }
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* z, Outs<T> gx) const {
@@ -176,7 +169,7 @@ struct MixXdep {
                 galpha += gl[i] * z[b * nn + i];
                 gl[i] *= alpha;
             }
-            if (gx[0]) mix_gx(s, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
+            if (gx[0]) mix(s, 1, Factor::transposed, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
         }
         if (gx[3]) gx[3][0] = galpha;
         if (gx[1])
