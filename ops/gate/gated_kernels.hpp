@@ -31,9 +31,7 @@ FAST inline void gated_gradients(std::size_t n, const T* g, const T* u, const T*
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
@@ -62,13 +60,28 @@ FAST inline void gated_gradients(std::size_t n, const T* g, const T* u, const T*
 
 namespace chalkgrad {
 
-/// For gates whose only kink is at 0.
-inline std::vector<Sample> gated_samples(Generator& rng) {
-    const auto pair = [&](const Shape& shape) {
-        return std::vector<NamedArray>{
-            {"g", away_from(0, 0.05, rng.standard_normal(shape))}, {"u", rng.standard_normal(shape)}};
-    };
-    return {{"rows", pair({3, 5})}, {"eleven", pair({11})}, {"one", pair({1})}, {"number", pair({})}};
+/// For gates whose only kink is at 0; homogeneous in `linear_in`.
+inline CatalogEntry gated_entry(const char* name, const char* formula, PlainRule rule,
+    std::vector<const char*> linear_in, std::function<Var<double>(Arguments<double>&)> composed) {
+    return {.name = name,
+        .formula = formula,
+        .section = "§8",
+        .inputs = "g u",
+        .rule = rule,
+        .samples =
+            [](Generator& rng) {
+                return drawn({"rows: g(3,5) u(3,5)", "eleven: g(11) u(11)", "one: g(1) u(1)", "number: g() u()"},
+                    [&](std::string_view input, const Shape& shape) {
+                        return away_from(0, input == "g" ? 0.05 : 0, rng.standard_normal(shape));
+                    });
+            },
+        .composed = std::move(composed),
+        .identities =
+            [=](const Sample&) {
+                std::vector<Identity> known = element_by_element({"g", "u"});
+                for (const char* input : linear_in) known.push_back(homogeneous(input, 1));
+                return known;
+            }};
 }
 
 } // namespace chalkgrad

@@ -29,14 +29,8 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry geglu_entry() {
-    return entry(
-        "geglu", "g Phi(g) u", "§8", [](auto& c) { return geglu(c.in("g"), c.in("u")); }, gated_samples,
-        [](auto& c) { return geglu_composed(c.in("g"), c.in("u")); })
-        .with_identities([](const Sample&) {
-            std::vector<Identity> known = element_by_element({"g", "u"});
-            known.push_back(homogeneous("u", 1));
-            return known;
-        });
+    return gated_entry(
+        "geglu", "g Phi(g) u", plain<Geglu>, {"u"}, [](auto& c) { return geglu_composed(c.in("g"), c.in("u")); });
 }
 
 } // namespace chalkgrad

@@ -72,27 +72,33 @@ template <class T> Var<T> gpt_oss_packed_composed(const Var<T>& p, double alpha,
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
+static GptOssPacked packed_rule(Settings& c) {
+    c.ignore({"layout"});
+    return {c.number("alpha", 1.702), c.number("limit", 7)};
+}
+
 CatalogEntry gpt_oss_packed_entry() {
-    return entry(
-        "gpt_oss_packed", "swiglu_act(p[..., 0::2], p[..., 1::2]; alpha, limit, limit, 1)", "§15",
-        [](auto& c) {
-            c.ignore({"layout"});
-            return gpt_oss_packed(c.in("p"), c.number("alpha", 1.702), c.number("limit", 7));
-        },
-        [](Generator& rng) {
-            return std::vector<Sample>{
-                {"rows", {{"p", around_limits(rng, {3, 18})}}, {}, {{"alpha", 1.702}, {"limit", 2.0}}},
-                {"width_one", {{"p", around_limits(rng, {2, 3, 2})}}, {}, {{"alpha", 1.0}, {"limit", 2.0}}},
-                {"inside", {{"p", around_limits(rng, {22})}}, {}, {{"alpha", 1.702}, {"limit", 7.0}}}};
-        },
-        [](auto& c) {
-            c.ignore({"layout"});
-            return gpt_oss_packed_composed(c.in("p"), c.number("alpha", 1.702), c.number("limit", 7));
-        })
-        .with_identities([](const Sample&) {
-            return std::vector<Identity>{block_diagonal(
-                "0 between pairs", "p", [](std::size_t i) { return i; }, [](std::size_t j) { return j / 2; })};
-        });
+    return {.name = "gpt_oss_packed",
+        .formula = "swiglu_act(p[..., 0::2], p[..., 1::2]; alpha, limit, limit, 1)",
+        .section = "§15",
+        .inputs = "p",
+        .rule = [](Settings& c) { return rule_of(packed_rule(c)); },
+        .samples =
+            [](Generator& rng) {
+                return drawn({"rows: p(3,18) alpha=1.702 limit=2", "width_one: p(2,3,2) alpha=1 limit=2",
+                                 "inside: p(22) alpha=1.702 limit=7"},
+                    [&](std::string_view, const Shape& shape) { return around_limits(rng, shape); });
+            },
+        .composed =
+            [](auto& c) {
+                const auto [alpha, limit] = packed_rule(c);
+                return gpt_oss_packed_composed(c.in("p"), alpha, limit);
+            },
+        .identities =
+            [](const Sample&) {
+                return std::vector<Identity>{block_diagonal(
+                    "0 between pairs", "p", [](std::size_t i) { return i; }, [](std::size_t j) { return j / 2; })};
+            }};
 }
 
 } // namespace chalkgrad

@@ -32,15 +32,8 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry reglu_entry() {
-    return entry(
-        "reglu", "relu(g) u", "§8", [](auto& c) { return reglu(c.in("g"), c.in("u")); }, gated_samples,
-        [](auto& c) { return reglu_composed(c.in("g"), c.in("u")); })
-        .with_identities([](const Sample&) {
-            std::vector<Identity> known = element_by_element({"g", "u"});
-            known.push_back(homogeneous("g", 1));
-            known.push_back(homogeneous("u", 1));
-            return known;
-        });
+    return gated_entry(
+        "reglu", "relu(g) u", plain<Reglu>, {"g", "u"}, [](auto& c) { return reglu_composed(c.in("g"), c.in("u")); });
 }
 
 } // namespace chalkgrad

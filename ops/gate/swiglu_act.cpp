@@ -88,11 +88,7 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 namespace {
 
-std::vector<NamedArray> gate_and_up(Generator& rng, const Shape& shape) {
-    return {{"g", around_limits(rng, shape)}, {"u", around_limits(rng, shape)}};
-}
-
-template <class C> SwigluOptions swiglu_options(C& c) {
+SwigluOptions swiglu_options(Settings& c) {
     c.ignore({"seed"});
     return {.alpha = c.number("alpha", 1),
         .gate_limit = c.limit("gate_limit"),
@@ -103,20 +99,21 @@ template <class C> SwigluOptions swiglu_options(C& c) {
 } // namespace
 
 CatalogEntry swiglu_act_entry() {
-    return entry(
-        "swiglu_act", "g' sigmoid(alpha g') (u' + shift_up); g' = min(g, gate_limit), u' = clip(u, +-up_limit)", "§9",
-        [](auto& c) { return swiglu_act(c.in("g"), c.in("u"), swiglu_options(c)); },
-        [](Generator& rng) {
-            const auto pair = [&](const Shape& shape) { return gate_and_up(rng, shape); };
-            return std::vector<Sample>{{"plain", pair({3, 5}), {}, {{"alpha", 1.0}}},
-                {"gpt_oss", pair({4, 11}), {},
-                    {{"alpha", 1.702}, {"gate_limit", 2.0}, {"up_limit", 2.0}, {"shift_up", 1.0}}},
-                {"gate_clamp", pair({2, 3}), {}, {{"alpha", 0.7}, {"gate_limit", 2.0}, {"shift_up", -0.5}}},
-                {"up_clamp", pair({7}), {}, {{"alpha", -1.3}, {"up_limit", 2.0}}},
-                {"number", pair({}), {}, {{"alpha", 1.702}, {"shift_up", 1.0}}}};
-        },
-        [](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); })
-        .with_identities(diagonal_jacobian({"g", "u"}));
+    return {.name = "swiglu_act",
+        .formula = "g' sigmoid(alpha g') (u' + shift_up); g' = min(g, gate_limit), u' = clip(u, +-up_limit)",
+        .section = "§9",
+        .inputs = "g u",
+        .rule = [](Settings& c) { return rule_of(SwigluAct{swiglu_options(c)}); },
+        .samples =
+            [](Generator& rng) {
+                return drawn({"plain: g(3,5) u(3,5) alpha=1",
+                                 "gpt_oss: g(4,11) u(4,11) alpha=1.702 gate_limit=2 up_limit=2 shift_up=1",
+                                 "gate_clamp: g(2,3) u(2,3) alpha=0.7 gate_limit=2 shift_up=-0.5",
+                                 "up_clamp: g(7) u(7) alpha=-1.3 up_limit=2", "number: g() u() alpha=1.702 shift_up=1"},
+                    [&](std::string_view, const Shape& shape) { return around_limits(rng, shape); });
+            },
+        .composed = [](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); },
+        .identities = diagonal_jacobian({"g", "u"})};
 }
 
 } // namespace chalkgrad

@@ -88,9 +88,8 @@ FAST inline void swiglu_gradients(std::size_t n, T alpha, T gate_limit, T up_lim
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/gate/swiglu_act.hpp>
 
 namespace chalkgrad {

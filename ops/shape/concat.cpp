@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -101,33 +100,28 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry concat_entry() {
-    return entry(
-        "concat", "arrays behind each other along an axis", "NumPy",
-        [](auto& c) { return concat(c.all(), c.integer("axis", 0)); },
-        [](Generator& rng) {
-            return std::vector<Sample>{{"columns",
-                                           {{"a", rng.standard_normal({2, 3})}, {"b", rng.standard_normal({2, 1})},
-                                               {"c", rng.standard_normal({2, 4})}},
-                                           {}, {{"axis", -1.0}}},
-                {"rows", {{"a", rng.standard_normal({2, 3})}, {"b", rng.standard_normal({3, 3})}}, {}, {{"axis", 0.0}}},
-                {"middle", {{"a", rng.standard_normal({2, 2, 3})}, {"b", rng.standard_normal({2, 1, 3})}}, {},
-                    {{"axis", 1.0}}}};
-        });
+    return {.name = "concat",
+        .formula = "arrays behind each other along an axis",
+        .section = "NumPy",
+        .inputs = "...",
+        .rule = [](Settings& c) { return rule_of(Join<true>{c.integer("axis", 0)}); },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"columns: a(2,3) b(2,1) c(2,4) axis=-1", "rows: a(2,3) b(3,3) axis=0",
+                                      "middle: a(2,2,3) b(2,1,3) axis=1"});
+            }};
 }
 CatalogEntry stack_entry() {
-    return entry(
-        "stack", "arrays of one shape along a new axis", "NumPy",
-        [](auto& c) { return stack(c.all(), c.integer("axis", 0)); },
-        [](Generator& rng) {
-            const auto sample = [&](const char* name, const Shape& shape, double axis) {
-                return Sample{name,
-                    {{"a", rng.standard_normal(shape)}, {"b", rng.standard_normal(shape)},
-                        {"c", rng.standard_normal(shape)}},
-                    {}, {{"axis", axis}}};
-            };
-            return std::vector<Sample>{sample("last", {2, 3}, -1), sample("first", {2, 3}, 0),
-                sample("middle", {2, 3}, 1), sample("numbers", {}, 0)};
-        });
+    return {.name = "stack",
+        .formula = "arrays of one shape along a new axis",
+        .section = "NumPy",
+        .inputs = "...",
+        .rule = [](Settings& c) { return rule_of(Join<false>{c.integer("axis", 0)}); },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"last: a(2,3) b(2,3) c(2,3) axis=-1", "first: a(2,3) b(2,3) c(2,3) axis=0",
+                                      "middle: a(2,3) b(2,3) c(2,3) axis=1", "numbers: a() b() c() axis=0"});
+            }};
 }
 
 } // namespace chalkgrad

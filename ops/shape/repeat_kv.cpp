@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -57,19 +56,21 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry repeat_kv_entry() {
-    return entry(
-        "repeat_kv", "each key-value head heads_out/H_kv times", "grouped-query attention",
-        [](auto& c) {
-            c.ignore({"layout"});
-            return repeat_kv(c.in("k"), static_cast<std::size_t>(std::max<std::ptrdiff_t>(c.integer("heads_out"), 0)));
-        },
-        [](Generator& rng) {
-            return std::vector<Sample>{
-                {"two_to_four", {{"k", rng.standard_normal({2, 3, 2})}}, {}, {{"heads_out", 4.0}}},
-                {"batched", {{"k", rng.standard_normal({2, 2, 1, 3})}}, {}, {{"heads_out", 6.0}}},
-                {"same", {{"k", rng.standard_normal({2, 2, 2})}}, {}, {{"heads_out", 2.0}}}};
-        })
-        .with_identities(homogeneous_in({{"k", 1}}));
+    return {.name = "repeat_kv",
+        .formula = "each key-value head heads_out/H_kv times",
+        .section = "grouped-query attention",
+        .inputs = "k",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"layout"});
+                return rule_of(RepeatKv{static_cast<std::size_t>(std::max<std::ptrdiff_t>(c.integer("heads_out"), 0))});
+            },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"two_to_four: k(2,3,2) heads_out=4", "batched: k(2,2,1,3) heads_out=6",
+                                      "same: k(2,2,2) heads_out=2"});
+            },
+        .identities = homogeneous_in({{"k", 1}})};
 }
 
 } // namespace chalkgrad

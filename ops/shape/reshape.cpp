@@ -5,8 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -122,39 +121,37 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry reshape_entry() {
-    return entry(
-        "reshape", "x in row-major order under another shape", "NumPy",
-        [](auto& c) {
-            const auto shape = c.integers("shape");
-            if (!shape) throw Error("reshape: the attribute 'shape' is missing; give a list of extents");
-            return reshape(c.in("x"), *shape);
-        },
-        [](Generator& rng) {
-            const auto sample = [&](const char* name, const Shape& from, std::vector<double> to) {
-                return Sample{name, {{"x", rng.standard_normal(from)}}, {}, {{"shape", std::move(to)}}};
-            };
-            return std::vector<Sample>{sample("rows", {3, 4}, {4, 3}), sample("split", {3, 6}, {3, 2, -1}),
-                sample("flat", {2, 3, 2}, {-1}), sample("number", {1, 1}, {})};
-        })
-        .with_identities(homogeneous_in({{"x", 1}}));
+    return {.name = "reshape",
+        .formula = "x in row-major order under another shape",
+        .section = "NumPy",
+        .rule =
+            [](Settings& c) {
+                const auto shape = c.integers("shape");
+                if (!shape) throw Error("reshape: the attribute 'shape' is missing; give a list of extents");
+                return rule_of(Reshape{{"reshape", *shape}});
+            },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"rows: x(3,4) shape=[4,3]", "split: x(3,6) shape=[3,2,-1]",
+                                      "flat: x(2,3,2) shape=[-1]", "number: x(1,1) shape=[]"});
+            },
+        .identities = homogeneous_in({{"x", 1}})};
 }
 CatalogEntry transpose_entry() {
-    return entry(
-        "transpose", "axis i of y is axis axes[i] of x", "NumPy",
-        [](auto& c) {
-            const auto axes = c.integers("axes");
-            return transpose(c.in("x"), axes ? *axes : std::vector<std::ptrdiff_t>());
-        },
-        [](Generator& rng) {
-            const auto sample = [&](const char* name, const Shape& from, Attribute axes) {
-                return Sample{name, {{"x", rng.standard_normal(from)}}, {}, {{"axes", std::move(axes)}}};
-            };
-            using List = std::vector<double>;
-            return std::vector<Sample>{sample("reversed", {3, 5}, {}), sample("cycle", {2, 3, 4}, List{2, 0, 1}),
-                sample("heads", {3, 2, 4}, List{1, 0, 2}), sample("reversed_three", {2, 3, 4}, List{-1, 1, 0}),
-                sample("beyond_a_tile", {3, 19}, List{1, 0})};
-        })
-        .with_identities(homogeneous_in({{"x", 1}}));
+    return {.name = "transpose",
+        .formula = "axis i of y is axis axes[i] of x",
+        .section = "NumPy",
+        .rule =
+            [](Settings& c) {
+                return rule_of(Transpose{{"transpose", c.integers("axes").value_or(std::vector<std::ptrdiff_t>())}});
+            },
+        .samples =
+            [](Generator& rng) {
+                return drawn(
+                    rng, {"reversed: x(3,5) axes=null", "cycle: x(2,3,4) axes=[2,0,1]", "heads: x(3,2,4) axes=[1,0,2]",
+                             "reversed_three: x(2,3,4) axes=[-1,1,0]", "beyond_a_tile: x(3,19) axes=[1,0]"});
+            },
+        .identities = homogeneous_in({{"x", 1}})};
 }
 
 } // namespace chalkgrad

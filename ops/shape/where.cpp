@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -19,6 +18,10 @@ struct Where {
     static constexpr Role role = Role::structure;
     std::shared_ptr<const Array<bool>> condition;
     Shape condition_shape;
+
+    explicit Where(Array<bool> holds)
+        : condition(std::make_shared<const Array<bool>>(std::move(holds))),
+          condition_shape(condition->shape().begin(), condition->shape().end()) {}
 
     Shape shape(Shapes in) const { return broadcast(name, condition_shape, broadcast(name, in[0], in[1])); }
 
@@ -50,8 +53,7 @@ struct Where {
 } // namespace
 
 template <class T> Var<T> detail::where(Array<bool> condition, const Var<T>& a, const Var<T>& b) {
-    const Shape shape(condition.shape().begin(), condition.shape().end());
-    return apply(Where{std::make_shared<const Array<bool>>(std::move(condition)), shape}, a, b);
+    return apply(Where(std::move(condition)), a, b);
 }
 
 #define CHALKGRAD_INSTANTIATE(T) template Var<T> detail::where(Array<bool>, const Var<T>&, const Var<T>&);
@@ -59,26 +61,31 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry where_entry() {
-    return entry(
-        "where", "a where cond holds, else b", "NumPy",
-        [](auto& c) {
-            const Array<double>& numbers = c.constant("cond");
-            Array<bool> condition(numbers.shape());
-            for (std::size_t i = 0; i < numbers.size(); ++i) condition.data()[i] = numbers.data()[i] != 0;
-            return where(condition, c.in("a"), c.in("b"));
-        },
-        [](Generator& rng) {
-            const auto sample = [&](const char* name, const Shape& cond, const Shape& a, const Shape& b) {
-                Array<double> condition = rng.random(cond);
-                for (double& x : condition) x = x < 0.5;
-                condition.data()[0] = 1; // both occur
-                condition.data()[condition.size() - 1] = 0;
-                return Sample{
-                    name, {{"a", rng.standard_normal(a)}, {"b", rng.standard_normal(b)}}, {{"cond", condition}}};
-            };
-            return std::vector<Sample>{sample("same_shape", {3, 5}, {3, 5}, {3, 5}),
-                sample("number", {2, 4}, {}, {2, 4}), sample("broadcast", {3, 1}, {4}, {2, 1, 1})};
-        });
+    return {.name = "where",
+        .formula = "a where cond holds, else b",
+        .section = "NumPy",
+        .inputs = "a b",
+        .rule =
+            [](Settings& c) {
+                const Array<double>& numbers = c.constant("cond");
+                Array<bool> condition(numbers.shape());
+                for (std::size_t i = 0; i < numbers.size(); ++i) condition.data()[i] = numbers.data()[i] != 0;
+                return rule_of(Where(std::move(condition)));
+            },
+        .samples =
+            [](Generator& rng) {
+                const auto draw = [&](std::string_view input, const Shape& shape) {
+                    if (input != "cond") return rng.standard_normal(shape);
+                    Array<double> condition = rng.random(shape);
+                    for (double& x : condition) x = x < 0.5;
+                    condition.data()[0] = 1; // both occur
+                    condition.data()[condition.size() - 1] = 0;
+                    return condition;
+                };
+                return drawn({"same_shape: | cond(3,5) | a(3,5) b(3,5)", "number: | cond(2,4) | a() b(2,4)",
+                                 "broadcast: | cond(3,1) | a(4) b(2,1,1)"},
+                    draw);
+            }};
 }
 
 } // namespace chalkgrad
