@@ -1,5 +1,5 @@
-// What the operations of two operands with NumPy's broadcasting share: their kernels, their rule, their samples. Included by
-// .cpp files of ops only.
+// What the operations of two operands with NumPy's broadcasting share: their kernels and their rule. Included by .cpp files of
+// ops only.
 //
 // An operation is a struct:  static T y(T a, T b),  static T ga(T a, T b, T y, T gy) = gy ∂y/∂a,  gb alike.
 // The gradient of a broadcast operand is summed over what it was broadcast along:  ā = unb(ȳ ∂y/∂a).
@@ -83,14 +83,6 @@ template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSi
         for (std::size_t i = 0; i < r.n; ++i)
             out.compare(a[r.a + (rows.a_is_number() ? 0 : i)], b[r.b + (rows.b_is_number() ? 0 : i)]);
     });
-}
-
-/// Equal shapes, and every way of broadcasting: a row, a column, both at once, a single number. `draw` makes the numbers of b.
-template <class Draw> std::vector<Sample> broadcast_samples(Generator& rng, Draw draw) {
-    const auto a = [&](const Shape& shape) { return rng.standard_normal(shape); };
-    return {{"same_shape", {{"a", a({3, 5})}, {"b", draw({3, 5})}}}, {"row", {{"a", a({2, 3, 5})}, {"b", draw({5})}}},
-        {"column", {{"a", a({3, 1})}, {"b", draw({3, 5})}}}, {"both", {{"a", a({4, 1, 3})}, {"b", draw({2, 1})}}},
-        {"row_of_11", {{"a", a({11})}, {"b", draw({2, 11})}}}, {"number", {{"a", a({2, 3})}, {"b", draw({})}}}};
 }
 
 } // namespace chalkgrad

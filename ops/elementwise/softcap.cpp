@@ -20,7 +20,7 @@ CHALKGRAD_KERNEL(softcap_gs)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>
@@ -62,13 +62,18 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry softcap_entry() {
-    return entry(
-        "softcap", "cap tanh(s / cap)", "§7", [](auto& c) { return softcap(c.in("s"), c.number("cap")); },
-        [](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
-            return unary_samples([&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
-        },
-        [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); })
-        .with_identities(diagonal_jacobian({"s"}));
+    return {.name = "softcap",
+        .formula = "cap tanh(s / cap)",
+        .section = "§7",
+        .inputs = "s",
+        .rule = [](Settings& c) { return rule_of(Softcap{c.number("cap")}); },
+        .samples =
+            [](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
+                return unary_samples(
+                    [&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
+            },
+        .composed = [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); },
+        .identities = diagonal_jacobian({"s"})};
 }
 
 } // namespace chalkgrad

@@ -1,4 +1,4 @@
-// What the functions of one element share: their kernels, their rule, their samples. Included by .cpp files of ops only.
+// What the functions of one element share: their kernels and their rule. Included by .cpp files of ops only.
 //
 // A function f is a struct:  static T y(T x),  static T gx(T x, T y, T gy) = gy f′(x).
 #pragma once // internal
@@ -39,22 +39,4 @@
         }                                                                                       \
         __VA_ARGS__                                                                             \
     };
-
-namespace chalkgrad {
-
-/// Numbers in rows of 1, 3, 5 and 11, and several rows; draw(Shape) makes them.
-template <class Draw>
-std::vector<Sample> unary_samples(Draw draw, const char* input = "x", const Attributes& attributes = {}) {
-    return {{"one", {{input, draw(Shape{1})}}, {}, attributes}, {"row_of_3", {{input, draw(Shape{3})}}, {}, attributes},
-        {"rows", {{input, draw(Shape{2, 2, 5})}}, {}, attributes},
-        {"row_of_11", {{input, draw(Shape{11})}}, {}, attributes}};
-}
-/// The same, and numbers far out on both sides, where slopes have died down and shortcuts are taken.
-template <class Draw> std::vector<Sample> unary_samples_with_tails(Draw draw) {
-    std::vector<Sample> samples = unary_samples(draw);
-    samples.push_back({"tails", {{"x", Array<double>{{-25, -5.5, 5.5, 9.5}, {0.7, -0.7, -9.5, 21}}}}});
-    return samples;
-}
-
-} // namespace chalkgrad
 #endif

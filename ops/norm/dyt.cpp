@@ -32,8 +32,7 @@ CHALKGRAD_KERNEL(dyt_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/dyt.hpp>
@@ -93,19 +92,19 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry dyt_entry() {
-    return entry(
-        "dyt", "gamma tanh(alpha x) + beta", "§11",
-        [](auto& c) { return dyt(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{
-                {"affine", {{"x", draw({3, 5})}, {"alpha", draw({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
-                {"plain", {{"x", draw({2, 11})}, {"alpha", draw({})}}},
-                {"numbers", {{"x", draw({2, 2, 3})}, {"alpha", draw({})}, {"gamma", draw({})}, {"beta", draw({})}}},
-                {"row_of_one", {{"x", draw({4, 1})}, {"alpha", draw({})}, {"gamma", draw({1})}}}};
-        },
-        [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); })
-        .with_identities(diagonal_jacobian({"x"}));
+    return {.name = "dyt",
+        .formula = "gamma tanh(alpha x) + beta",
+        .section = "§11",
+        .inputs = "x alpha gamma? beta?",
+        .rule = plain<Dyt>,
+        .samples =
+            [](Generator& rng) {
+                return drawn(
+                    rng, {"affine: x(3,5) alpha() gamma(5) beta(5)", "plain: x(2,11) alpha()",
+                             "numbers: x(2,2,3) alpha() gamma() beta()", "row_of_one: x(4,1) alpha() gamma(1)"});
+            },
+        .composed = [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); },
+        .identities = diagonal_jacobian({"x"})};
 }
 
 } // namespace chalkgrad

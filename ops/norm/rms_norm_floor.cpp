@@ -19,8 +19,7 @@ CHALKGRAD_KERNEL(rms_norm_floor_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/clamp.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
@@ -73,34 +72,35 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry rms_norm_floor_entry() {
-    return entry(
-        "rms_norm_floor", "x / max(sqrt(mean(x^2)), floor)", "§6",
-        [](auto& c) { return rms_norm_floor(c.in("x"), c.number("floor", 1e-12)); },
-        [](Generator& rng) {
-            // A row on each side of the floor: standard normal rows of 7 lie above 0.05, those of 5e-3 below.
-            Array<double> both = rng.standard_normal({4, 7});
-            for (std::size_t j = 0; j < 7; ++j) both(2, j) *= 5e-3;
-            Array<double> below = rng.standard_normal({2, 4});
-            for (double& x : below) x *= 1e-2;
-            return std::vector<Sample>{{"both_sides", {{"x", both}}, {}, {{"floor", 0.05}}},
-                {"below", {{"x", below}}, {}, {{"floor", 1.0}}},
-                {"above", {{"x", rng.standard_normal({2, 3, 5})}}, {}, {{"floor", 1e-12}}},
-                {"row_of_eleven", {{"x", rng.standard_normal({2, 11})}}, {}, {{"floor", 1e-12}}}};
-        },
-        [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); })
-        .with_identities([](const Sample& s) {
-            const Array<double>& x = *s.input("x");
-            const double floor = s.number("floor", 1e-12);
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
-                for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
-            });
-            const std::size_t d = last_extent(x);
-            return std::vector<Identity>{
-                known_product("J x = 0 above the floor, y below it", "x", x, product), block_diagonal_rows("x", d, d)};
-        });
+    return {.name = "rms_norm_floor",
+        .formula = "x / max(sqrt(mean(x^2)), floor)",
+        .section = "§6",
+        .rule = [](Settings& c) { return rule_of(RmsNormFloor{c.number("floor", 1e-12)}); },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples =
+                    drawn(rng, {"both_sides: x(4,7) floor=0.05", "below: x(2,4) floor=1", "above: x(2,3,5) floor=1e-12",
+                                   "row_of_eleven: x(2,11) floor=1e-12"});
+                // A row on each side of the floor: standard normal rows of 7 lie above 0.05, those of 5e-3 below.
+                for (std::size_t j = 0; j < 7; ++j) samples[0].inputs[0].values(2, j) *= 5e-3;
+                for (double& x : samples[1].inputs[0].values) x *= 1e-2;
+                return samples;
+            },
+        .composed = [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); },
+        .identities =
+            [](const Sample& s) {
+                const Array<double>& x = *s.input("x");
+                const double floor = s.number("floor", 1e-12);
+                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                    double square = 0;
+                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                    const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
+                    for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
+                });
+                const std::size_t d = last_extent(x);
+                return std::vector<Identity>{known_product("J x = 0 above the floor, y below it", "x", x, product),
+                    block_diagonal_rows("x", d, d)};
+            }};
 }
 
 } // namespace chalkgrad

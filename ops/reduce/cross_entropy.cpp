@@ -46,8 +46,7 @@ CHALKGRAD_KERNEL(cross_entropy_gz)
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/cross_entropy.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -151,30 +150,36 @@ LossReduction reduction_named(const std::string& word) {
 } // namespace
 
 CatalogEntry cross_entropy_entry() {
-    return entry(
-        "cross_entropy", "mean or sum of -log softmax(logits)[target]", "§4",
-        [](auto& c) {
-            return cross_entropy(c.in("logits"), c.whole_numbers("targets"),
-                reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
-        },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{
-                {"mean", {{"logits", draw({4, 5})}}, {{"targets", {3, 0, 4, 0}}}, {{"reduction", std::string("mean")}}},
-                {"sum", {{"logits", draw({3, 11})}}, {{"targets", {10, 2, 2}}}, {{"reduction", std::string("sum")}}},
-                {"ignored", {{"logits", draw({4, 3})}}, {{"targets", {1, -100, 2, -100}}},
-                    {{"reduction", std::string("mean")}}},
-                {"batched", {{"logits", draw({2, 2, 3})}}, {{"targets", {{1, 0}, {2, 7}}}}, {{"ignore_index", 7.0}}},
-                {"one_class", {{"logits", draw({2, 1})}}, {{"targets", {0, 0}}}, {}}};
-        },
-        [](auto& c) {
-            return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"),
-                reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
-        })
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{
-                known_product("J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
-        });
+    return {.name = "cross_entropy",
+        .formula = "mean or sum of -log softmax(logits)[target]",
+        .section = "§4",
+        .inputs = "logits",
+        .rule =
+            [](Settings& c) {
+                return rule_of(CrossEntropy{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("targets")),
+                    reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples =
+                    drawn(rng, {"mean: logits(4,5) reduction=mean", "sum: logits(3,11) reduction=sum",
+                                   "ignored: logits(4,3) reduction=mean", "batched: logits(2,2,3) ignore_index=7",
+                                   "one_class: logits(2,1)"});
+                const Array<double> targets[] = {
+                    {3, 0, 4, 0}, {10, 2, 2}, {1, -100, 2, -100}, {{1, 0}, {2, 7}}, {0, 0}};
+                for (std::size_t i = 0; i < samples.size(); ++i) samples[i].constants = {{"targets", targets[i]}};
+                return samples;
+            },
+        .composed =
+            [](auto& c) {
+                return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"),
+                    reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
+            },
+        .identities =
+            [](const Sample& s) {
+                return std::vector<Identity>{known_product(
+                    "J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
+            }};
 }
 
 } // namespace chalkgrad

@@ -38,7 +38,7 @@ CHALKGRAD_KERNEL(variance_row_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 
 namespace chalkgrad {
@@ -170,28 +170,15 @@ template <class T> Var<T> var_biased_composed(const Var<T>& x, const Axes& axes,
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-CatalogEntry sum_entry() {
-    return entry(
-        "sum", "sum of x over axes", "NumPy",
-        [](auto& c) { return sum(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities(homogeneous_in({{"x", 1}}));
-}
-CatalogEntry mean_entry() {
-    return entry(
-        "mean", "sum of x over axes / N", "NumPy",
-        [](auto& c) { return mean(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
-        });
-}
+CatalogEntry sum_entry() { return reduction_entry<Sum>("sum", "sum of x over axes", "NumPy", 1, {}); }
+CatalogEntry mean_entry() { return reduction_entry<Mean>("mean", "sum of x over axes / N", "NumPy", 1, 1); }
 CatalogEntry var_biased_entry() {
-    return entry(
-        "var_biased", "sum of (x - mean)^2 over axes / N", "§5",
-        [](auto& c) { return var_biased(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples,
-        [](auto& c) { return var_biased_composed(c.in("x"), axes_of(c), c.flag("keepdims", false)); })
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 2), moves_along("x", s, 0)};
-        });
+    CatalogEntry e = reduction_entry<VarBiased>("var_biased", "sum of (x - mean)^2 over axes / N", "§5", 2, 0);
+    e.composed = [](auto& c) {
+        const Reduction r = reduction_of(c);
+        return var_biased_composed(c.in("x"), r.axes, r.keepdims);
+    };
+    return e;
 }
 
 } // namespace chalkgrad

@@ -42,7 +42,7 @@ CHALKGRAD_KERNEL(logsumexp_row_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/additive_mask.hpp>
 
@@ -164,47 +164,37 @@ template <class T> Var<T> logsumexp_composed(const Var<T>& x, const Axes& axes, 
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-CatalogEntry amax_entry() {
-    return entry(
-        "amax", "largest x over axes", "NumPy",
-        [](auto& c) { return amax(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
-        });
-}
-CatalogEntry amin_entry() {
-    return entry(
-        "amin", "smallest x over axes", "NumPy",
-        [](auto& c) { return amin(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
-        });
-}
+CatalogEntry amax_entry() { return reduction_entry<Extreme<1>>("amax", "largest x over axes", "NumPy", 1, 1); }
+CatalogEntry amin_entry() { return reduction_entry<Extreme<-1>>("amin", "smallest x over axes", "NumPy", 1, 1); }
 CatalogEntry logsumexp_entry() {
-    return entry(
-        "logsumexp", "log of sum of exp(x + mask) over axes", "§7",
-        [](auto& c) {
-            c.ignore({"input"});
-            return logsumexp(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
-        },
-        [](Generator& rng) {
-            std::vector<Sample> samples = reduction_samples(rng);
-            samples.push_back(
-                {"learned_mask", {{"x", rng.standard_normal({2, 3, 4})}, {"mask", rng.standard_normal({3, 1})}}, {},
-                    {{"axes", std::vector<double>{-1}}}});
-            Array<double> hidden = rng.standard_normal({5});
-            hidden(1) = hidden(4) = -HUGE_VAL;
-            samples.push_back({"hidden_entries", {{"x", rng.standard_normal({3, 5})}}, {{"mask", hidden}},
-                {{"axes", std::vector<double>{-1}}}});
-            samples.push_back(
-                {"large", {{"x", 1000.0 + rng.standard_normal({2, 3})}}, {}, {{"axes", std::vector<double>{0}}}});
-            return samples;
-        },
-        [](auto& c) {
-            c.ignore({"input"});
-            return logsumexp_composed(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
-        })
-        .with_identities([](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; });
+    return {.name = "logsumexp",
+        .formula = "log of sum of exp(x + mask) over axes",
+        .section = "§7",
+        .inputs = "x mask|",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"input"});
+                return rule_of(Logsumexp{reduction_of(c)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples = reduction_samples(rng),
+                                    more = drawn(rng,
+                                        {"learned_mask: x(2,3,4) mask(3,1) axes=[-1]",
+                                            "hidden_entries: | mask(5) | x(3,5) axes=[-1]", "large: x(2,3) axes=[0]"});
+                Array<double>& hidden = more[1].constants[0].values;
+                hidden(1) = hidden(4) = -HUGE_VAL;
+                more[2].inputs[0].values += 1000.0;
+                samples.insert(samples.end(), more.begin(), more.end());
+                return samples;
+            },
+        .composed =
+            [](auto& c) {
+                c.ignore({"input"});
+                const Reduction r = reduction_of(c);
+                return logsumexp_composed(c.in("x"), r.axes, r.keepdims, c.maybe_constant("mask"));
+            },
+        .identities = [](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; }};
 }
 
 } // namespace chalkgrad

@@ -104,8 +104,7 @@ CHALKGRAD_KERNEL(sinkhorn_unrolled)
 
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -268,40 +267,42 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry sinkhorn_log_entry() {
-    const auto options = [](auto& c) {
+    const auto options = [](Settings& c) {
         return sinkhorn_options(
             "sinkhorn_log", c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
     };
-    return entry(
-        "sinkhorn_log", "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)", "§12",
-        [=](auto& c) { return sinkhorn_log(c.in("m"), options(c)); },
-        [](Generator& rng) {
-            const std::string rows = "rows_first", columns = "cols_first";
-            Array<double> mild = rng.standard_normal({3, 3});
-            for (double& x : mild) x *= 0.5;
-            return std::vector<Sample>{
-                {"four_streams", {{"m", rng.standard_normal({4, 4})}}, {}, {{"iterations", 20.0}, {"order", rows}}},
-                {"columns_first", {{"m", rng.standard_normal({3, 3})}}, {}, {{"iterations", 2.0}, {"order", columns}}},
-                {"one_round", {{"m", rng.standard_normal({5, 5})}}, {}, {{"iterations", 1.0}, {"order", rows}}},
-                {"odd_columns_first", {{"m", rng.standard_normal({7, 7})}}, {},
-                    {{"iterations", 3.0}, {"order", columns}}},
-                {"batch", {{"m", rng.standard_normal({2, 3, 2, 2})}}, {}, {{"iterations", 4.0}, {"order", columns}}},
-                {"limit", {{"m", mild}}, {},
-                    {{"iterations", 80.0}, {"order", rows}, {"gradient", std::string("implicit")}}}};
-        },
-        [=](Arguments<double>& c) { return sinkhorn_log_composed(c.in("m"), options(c)); })
-        .with_identities([](const Sample& s) {
-            // A constant added along the lines that are normalised first is gone after the first half-step.
-            const Array<double>& m = *s.input("m");
-            const Attribute* order = s.attributes.find("order");
-            const bool columns = order != nullptr && to_string(*order) == "cols_first";
-            const std::size_t n = last_extent(m) * last_extent(m);
-            return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
-                                             "m", constant_along(columns ? -2 : -1, m)),
-                block_diagonal(
-                    "0 between matrices", "m", [=](std::size_t i) { return i / n; },
-                    [=](std::size_t j) { return j / n; })};
-        });
+    return {.name = "sinkhorn_log",
+        .formula = "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)",
+        .section = "§12",
+        .inputs = "m",
+        .rule = [=](Settings& c) { return rule_of(SinkhornLog{options(c)}); },
+        .samples =
+            [](Generator& rng) {
+                const Array<double> mild = scaled(0.5, rng.standard_normal({3, 3}));
+                std::vector<Sample> samples = drawn(rng, {"four_streams: m(4,4) iterations=20 order=rows_first",
+                                                             "columns_first: m(3,3) iterations=2 order=cols_first",
+                                                             "one_round: m(5,5) iterations=1 order=rows_first",
+                                                             "odd_columns_first: m(7,7) iterations=3 order=cols_first",
+                                                             "batch: m(2,3,2,2) iterations=4 order=cols_first"});
+                samples.push_back({"limit", {{"m", mild}}, {},
+                    {{"iterations", 80.0}, {"order", std::string("rows_first")},
+                        {"gradient", std::string("implicit")}}});
+                return samples;
+            },
+        .composed = [=](auto& c) { return sinkhorn_log_composed(c.in("m"), options(c)); },
+        .identities =
+            [](const Sample& s) {
+                // A constant added along the lines that are normalised first is gone after the first half-step.
+                const Array<double>& m = *s.input("m");
+                const Attribute* order = s.attributes.find("order");
+                const bool columns = order != nullptr && to_string(*order) == "cols_first";
+                const std::size_t n = last_extent(m) * last_extent(m);
+                return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
+                                                 "m", constant_along(columns ? -2 : -1, m)),
+                    block_diagonal(
+                        "0 between matrices", "m", [=](std::size_t i) { return i / n; },
+                        [=](std::size_t j) { return j / n; })};
+            }};
 }
 
 } // namespace chalkgrad
