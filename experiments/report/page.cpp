@@ -1,5 +1,6 @@
 // The report of a run as one HTML page: parts for the sections of the course, in them the experiments.
 #include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
 #include <chalkgrad/experiments/report/inline_svg.hpp>
 #include <chalkgrad/experiments/report/listing.hpp>
@@ -199,9 +200,7 @@ bool calls(std::string_view listing, std::string_view op) {
 std::vector<std::string> ops_of(const Finished& finished) {
     std::vector<std::string> ops;
     for (const CatalogEntry& op : catalog())
-        if (calls(finished.experiment.listing, op.name) &&
-            !embedded(fmt::format("docs/derivations/{}.md", op.name)).empty())
-            ops.emplace_back(op.name);
+        if (calls(finished.experiment.listing, op.name) && !derivation_page(op.name).empty()) ops.emplace_back(op.name);
     return ops;
 }
 
@@ -280,13 +279,21 @@ std::string derivations(const Order& finished) {
     for (const CatalogEntry& op : catalog())
         if (is_used(op.name))
             html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n{2}</details>\n", op.name,
-                xml_line(op.formula), markdown_html(embedded(fmt::format("docs/derivations/{}.md", op.name)), 2, link));
+                xml_line(op.formula), markdown_html(derivation_page(op.name), 2, link));
     return html.empty() ? "" : fmt::format("<section id=\"derivations\">\n<h2>Derivations</h2>\n{}</section>\n", html);
+}
+
+/// A derivation's formulas are typeset when it is opened: all at once would take a second.
+std::string formulas_script(const Katex& katex) {
+    return fmt::format(
+        "<script>{}</script>\n<script>\n{}\nfor (const each of document.querySelectorAll('#derivations "
+        "details'))\n    each.addEventListener('toggle', () => typeset(each));\n</script>\n",
+        katex.script, embedded("experiments/report/typeset.js"));
 }
 
 } // namespace
 
-std::string report_page(const std::vector<Finished>& all) {
+std::string report_page(const std::vector<Finished>& all, const std::optional<Katex>& katex) {
     // Sections in the order of their first experiment, so that each is one part of the page.
     std::vector<std::string> chapters;
     for (const Finished& each : all)
@@ -304,14 +311,16 @@ std::string report_page(const std::vector<Finished>& all) {
             }
         parts += "</section>\n";
     }
+    const std::string derived = derivations(finished);
+    const bool typeset = katex && !derived.empty();
     return fmt::format(R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'{}">
 <title>chalkgrad: report</title>
-<style>
+{}<style>
 {}</style>
 </head>
 <body>
@@ -321,10 +330,13 @@ std::string report_page(const std::vector<Finished>& all) {
 {}<main>
 {}{}</main>
 <footer>Made by chalkgrad. Equal findings give an equal page, to the byte.</footer>
-</body>
+{}</body>
 </html>
 )",
-        embedded("experiments/report/report.css"), lead(finished), contents(finished), parts, derivations(finished));
+        typeset ? "; script-src 'unsafe-inline'; font-src data:" : "",
+        typeset ? fmt::format("{}<style>{}</style>\n", katex_licence(), katex->style) : "",
+        embedded("experiments/report/report.css"), lead(finished), contents(finished), parts, derived,
+        typeset ? formulas_script(*katex) : "");
 }
 
 } // namespace chalkgrad

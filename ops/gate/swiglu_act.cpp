@@ -37,7 +37,7 @@ template <class T, SwigluLimits limits> struct Swiglu {
     }
 
     // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz); at z = inf, φt is inf·0 and tends to 0.
-    // So ḡ = ȳ φ′ (u′ + shift), ū = ȳ φ, each 0 beyond its limits.
+    // So ḡ = ȳ φ′ (u′ + c), ū = ȳ φ, each 0 beyond its limits.
     FAST Pair<T> gradients(T g, T u, T p, T gy) const {
         const T z = gate(g);
         const auto [s, t] = sigmoids(limits == SwigluLimits::some ? alpha * z : z, p);

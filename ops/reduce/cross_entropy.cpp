@@ -13,7 +13,7 @@ template <class T> void row_log_sum(std::size_t v, const T* z, T* m, T* log_s) {
     *log_s = s == 0 ? static_cast<T>(__builtin_inf()) : log(s);
 }
 
-// Vary z: dℓ = Σ_rows (Σ P dz − dz_t)/N. So  z̄ = ℓ̄/N (P − [j = t]);  here g P, g = ℓ̄/N.
+// Vary z: dℓ = Σ_rows (Σ P dz − dz_c)/N, so  z̄ = g (P − [j = c]),  g = ℓ̄/N.
 template <class T> void row_probabilities(std::size_t v, T g, T m, T log_s, const T* z, T* gz) {
     each<T>(v, [=](std::size_t j) FAST { gz[j] = g * exp((z[j] - m) - log_s); });
 }

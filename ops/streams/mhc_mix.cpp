@@ -42,11 +42,11 @@ void require_shape(const char* op, const char* name, const Shape& given, const S
 template <class T> void mix(const Streams& s, const T* a, const T* x, T* y) {
     gemm<T>(Factor::plain, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
 }
-/// x̄ = Aᵀ ȳ
+/// X̄ = Aᵀ Ȳ
 template <class T> void mix_gx(const Streams& s, const T* a, const T* gy, T* gx) {
     gemm<T>(Factor::transposed, Factor::plain, s.n, s.d, s.n, a, s.n, gy, s.d, 0, gx, s.d);
 }
-/// Ā = ȳ xᵀ (+ Ā)
+/// Ā = Ȳ Xᵀ, or added to what is there
 template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
     gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, beta, ga, s.n);
 }
