@@ -38,6 +38,9 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 /// The first character of a text that is not empty.
 std::string_view first(std::string_view text) { return text.substr(0, std::max<std::size_t>(utf8_length(text), 1)); }
 
+/// Brackets around what has several parts.
+std::string in_brackets(const std::string& text) { return text.find(' ') == text.npos ? text : "(" + text + ")"; }
+
 /// In small characters above or below the line, if there are such for all of it.
 template <std::size_t n> std::string script(const Symbol (&table)[n], std::string_view mark, const std::string& text) {
     std::string out;
@@ -47,17 +50,6 @@ template <std::size_t n> std::string script(const Symbol (&table)[n], std::strin
         out += small->text;
     }
     return out;
-}
-
-/// An operand of a fraction: a sum goes into brackets.
-std::string operand(const std::string& text) {
-    int depth = 0;
-    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(first(rest).size())) {
-        depth += rest[0] == '(' ? 1 : rest[0] == ')' ? -1 : 0;
-        if (depth == 0 && (rest[0] == '+' || rest.starts_with("−")) && rest.size() < text.size())
-            return "(" + text + ")";
-    }
-    return text;
 }
 
 class Reader {
@@ -107,7 +99,7 @@ private:
         if (name == "hat") return argument() + "\u0302";
         if (name == "frac" || name == "tfrac") {
             const std::string above = argument(), below = argument();
-            return above == "1" && below == "2" ? "½" : operand(above) + "/" + operand(below);
+            return above == "1" && below == "2" ? "½" : in_brackets(above) + "/" + in_brackets(below);
         }
         if (name == "sqrt") {
             const std::string inside = argument();

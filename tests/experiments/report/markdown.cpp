@@ -44,16 +44,15 @@ BOOST_AUTO_TEST_CASE(words) {
 
 BOOST_AUTO_TEST_CASE(formulas) {
     BOOST_TEST(html("$a_i < *b*$") == "<p><x-equation>a_i &lt; *b*</x-equation></p>\n");
-    BOOST_TEST(html("$$a\\\\ \n- b$$") == "<p><x-equation type=\"display\">a\\\\ \n- b</x-equation></p>\n");
+    BOOST_TEST(html("$$a\\\\ \nb \\,$$") == "<p><x-equation type=\"display\">a\\\\ \nb \\,</x-equation></p>\n");
 }
 
 BOOST_AUTO_TEST_CASE(every_derivation_is_understood) {
-    const std::regex formula("<x-equation[^>]*>[^<]*</x-equation>|<code>[^<]*</code>"), mark("[$*`\\\\]|\\]\\(");
+    const std::regex formula("<x-equation[^>]*>[^<]*</x-equation>|<code>[^<]*</code>"), mark("[$*`\\\\].*|\\]\\(.*");
     for (const auto& file : std::filesystem::directory_iterator(CHALKGRAD_SOURCE_DIR "/docs/derivations")) {
         const std::string page = std::regex_replace(html(read_file(file.path())), formula, "");
         std::smatch left;
-        BOOST_TEST(!std::regex_search(page, left, mark),
-            file.path().filename() << ": " << left.str() << left.suffix().str().substr(0, 60));
+        if (std::regex_search(page, left, mark)) BOOST_ERROR(file.path().filename() << ": " << left.str());
     }
 }
 
