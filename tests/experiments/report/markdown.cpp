@@ -3,7 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <filesystem>
-#include <regex>
 #include <string>
 
 #include <chalkgrad/autograd/base/file.hpp>
@@ -48,11 +47,13 @@ BOOST_AUTO_TEST_CASE(formulas) {
 }
 
 BOOST_AUTO_TEST_CASE(every_derivation_is_understood) {
-    const std::regex formula("<x-equation[^>]*>[^<]*</x-equation>|<code>[^<]*</code>"), mark("[$*`\\\\].*|\\]\\(.*");
     for (const auto& file : std::filesystem::directory_iterator(CHALKGRAD_SOURCE_DIR "/docs/derivations")) {
-        const std::string page = std::regex_replace(html(read_file(file.path())), formula, "");
-        std::smatch left;
-        if (std::regex_search(page, left, mark)) BOOST_ERROR(file.path().filename() << ": " << left.str());
+        std::string page = html(read_file(file.path()));
+        for (const auto& [open, close] : {std::pair{"<x-equation", "</x-equation>"}, {"<code>", "</code>"}})
+            for (std::size_t at = page.find(open); at != page.npos; at = page.find(open))
+                page.erase(at, page.find(close, at) - at);
+        const std::size_t mark = page.find_first_of("$*`\\");
+        BOOST_TEST(mark == page.npos, file.path().filename() << ": " << page.substr(std::min(mark, page.size()), 60));
     }
 }
 
