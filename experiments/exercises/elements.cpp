@@ -15,9 +15,8 @@ Exercise linear() {
         "The gradient is what makes Σ gy dy = Σ gx dx + Σ gw dw hold for all dx and dw. Look at one element: "
         "x_ti feeds "
         "y_tj for every j, with the factor w_ij.",
-        "gx_ti = Σ_j gy_tj w_ij and gw_ij = Σ_t x_ti gy_tj. As matrices: gx = gy wᵀ, gw = xᵀ gy. The shapes "
-        "allow nothing else, "
-        "unless n = m."};
+        "gx_ti = Σ_j gy_tj w_ij and gw_ij = Σ_t x_ti gy_tj. As matrices, with a for x and b for w: " +
+            gradients("matmul", {"a", "b"}) + ". The shapes allow nothing else, unless n = m."};
     e.faults = {{"x", {Cause::transposed, Cause::misplaced},
                     "gx uses w where wᵀ belongs: gx_ti = Σ_j gy_tj w_ij sums over the outputs j."},
         {"w", {Cause::not_summed, Cause::zeroed},
@@ -37,7 +36,7 @@ Exercise silu() {
     e.inputs = {"x"};
     e.op = "silu";
     e.hints = {"Each y depends on one x only, so gx = gy y′(x). A product rule is enough.", "σ′(x) = σ(x) (1 − σ(x)).",
-        "y′ = σ + x σ (1 − σ). Take σ from sigmoid() of the file, which does not overflow."};
+        gradients("silu", {"x"}) + ". Take σ from sigmoid() of the file, which does not overflow."};
     e.faults = {{"x", {Cause::slopes, Cause::gain},
         "The slope of x σ(x) has two terms, by the product rule: σ(x), and x σ′(x) with σ′ = σ (1 − σ)."}};
     e.points = [](Generator& rng) {
@@ -56,7 +55,8 @@ Exercise swiglu() {
     e.op = "swiglu_act";
     e.hints = {"Hold u still and vary g, then the other way round.",
         "gu = gy SiLU(g): for u the gate is a constant factor.",
-        "gg = gy u (σ + g σ (1 − σ)), with σ = σ(g): the slope of SiLU, times the factor that stands beside it."};
+        "gg = gy u SiLU′(g): the slope of SiLU, times the factor that stands beside it. For y = SiLU(x): " +
+            gradients("silu", {"x"}) + "."};
     e.faults = {{"g", {Cause::gain},
                     "The slope of SiLU alone is not enough: y = SiLU(g) u, so u stands beside it as a factor."},
         {"g", {Cause::slopes}, "gg = gy u SiLU′(g). Is u in it, and has SiLU′ both its terms, σ and g σ (1 − σ)?"},
@@ -80,9 +80,8 @@ Exercise gpt_oss() {
     e.op = "swiglu_act";
     e.hints = {"First forget the clamps: differentiate y by a and by b. Then ask how a depends on g, and b on u.",
         "da/dg is 1 for g <= 7 and 0 above. There is no lower clamp on g. db/du is 1 for |u| <= 7 and 0 outside.",
-        "y = a σ(αa) (b + 1), so dy/da = (b + 1) (σ + α a σ (1 − σ)) with α = 1.702, and dy/db = a σ. All are taken at "
-        "a and b, "
-        "not at g and u."};
+        "With φ = a σ(αa), so that φ′ = σ + α a σ (1 − σ) with α = 1.702, and with a for g′, b for u′, c = 1: " +
+            gradients("swiglu_act", {"g", "u"}) + ". All are taken at a and b, not at g and u."};
     e.faults = {
         {"g", {Cause::should_be_zero}, "Above 7 the gate is clamped: y no longer depends on g there, so gg must be 0."},
         {"g", {Cause::zeroed}, "The gate is clamped from above only: below −7 its gradient passes."},
@@ -114,7 +113,7 @@ Exercise dyt() {
     e.hints = {"With h = tanh(αx): dh = (1 − h²) (α dx + x dα). Then y = γ h + β.",
         "gx_tj = gy_tj γ_j (1 − h_tj²) α. The other three have fewer numbers than y: which axes does each of "
         "them not have?",
-        "gα = Σ_tj gy_tj γ_j (1 − h_tj²) x_tj, gγ_j = Σ_t gy_tj h_tj, gβ_j = Σ_t gy_tj."};
+        gradients("dyt", {"x", "alpha", "gamma", "beta"}) + ". Here tanh(αx) is h and sech² is 1 − h²."};
     e.faults = {{"x", {Cause::factor}, "A constant factor is off: the inner derivative of tanh(αx) by x is α."},
         {"x", {Cause::gain}, "Each feature has its own factor γ_j in gx: gx_tj = gy_tj γ_j (1 − h_tj²) α."},
         {"x", {Cause::slopes},

@@ -5,11 +5,18 @@
 
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/exercises/table.hpp>
+#include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
 
 namespace chalkgrad {
 
 std::string_view Exercise::starter() const { return embedded("experiments/exercises/starters/" + name + ".cpp"); }
+
+std::string gradients(std::string_view op, std::initializer_list<std::string_view> inputs) {
+    std::string text;
+    for (const std::string_view input : inputs) text += (text.empty() ? "" : "; ") + gradient_in_words(op, input);
+    return text;
+}
 
 const std::vector<Exercise>& exercises() {
     static const std::vector<Exercise> all = [] {

@@ -26,7 +26,7 @@ Exercise softmax() {
         "Raise one score: its own weight grows, and all other weights of the row shrink. So the Jacobian of a row is "
         "full.",
         "dy_j = y_j (dx_j − Σ_k y_k dx_k). Check it: the dy_j of a row sum to 0.",
-        "gx_j = y_j (gy_j − Σ_k gy_k y_k): first the sum of the row, then the numbers."};
+        gradients("softmax", {"x"}) + " with P the weights, that is y: first the sum of the row, then the numbers."};
     e.faults = {
         {"x", {Cause::rank_one},
             "The second term is missing: every weight of a row depends on every score, through the sum below the "
@@ -56,9 +56,8 @@ Exercise rms_norm() {
     e.op = "rms_norm";
     e.hints = {"Write n = r x and vary x: dn = r dx + x dr. How does r change with x?",
         "From r = (mean x² + ε)^(−1/2): dr = −r³ mean(x dx). So dn = r (dx − n mean(n dx)).",
-        "That Jacobian is symmetric. With h = γ gy:  gx_j = r (h_j − n_j mean_k(n_k h_k)), and gγ_j = Σ_t n_tj "
-        "gy_tj. The ε is "
-        "inside r and nowhere else."};
+        "That Jacobian is symmetric. With ⟨·⟩ for the mean of a row: " + gradients("rms_norm", {"x", "gamma"}) +
+            ". The ε is inside r and nowhere else."};
     e.faults = {{"x", {Cause::statistic},
                     "gy meets γ first: gx is made of h_j = γ_j gy_j throughout. If that holds, r is not the forward's: "
                     "it takes "
@@ -100,9 +99,8 @@ Exercise layer_norm() {
     e.hints = {"Write n = s (x − μ). Two statistics depend on x: vary both.",
         "dn = s (dx − mean(dx) − n mean(n dx)): what every row loses is the part along the constants and the "
         "part along n.",
-        "That Jacobian is symmetric too. With h = γ gy:  gx_j = s (h_j − mean(h) − n_j mean(n h)); gγ_j = Σ_t "
-        "n_tj gy_tj; "
-        "gβ_j = Σ_t gy_tj."};
+        "That Jacobian is symmetric too. With ⟨·⟩ for the mean of a row and r for s: " +
+            gradients("layer_norm", {"x", "gamma", "beta"}) + "."};
     e.faults = {
         {"x", {Cause::statistic},
             "gy meets γ first: gx is made of h_j = γ_j gy_j throughout. If that holds, s is not the forward's: the "
@@ -145,8 +143,8 @@ Exercise l2_normalize() {
     e.hints = {
         "There are two formulas: one for rows longer than ε, one for rows shorter. Write the if of the forward again.",
         "Below ε the forward divides by a constant, so the gradient does too.",
-        "Above, with u = x/‖x‖:  du = (dx − u Σ u dx)/‖x‖, which is symmetric: gx_j = (gy_j − u_j Σ_k u_k gy_k)/‖x‖. "
-        "Below: gx = gy/ε."};
+        "Above, with y = x/‖x‖:  dy = (dx − y Σ y dx)/‖x‖, which is symmetric. With m = ‖x‖, and ε for the floor: " +
+            gradients("l2_normalize", {"x"}) + "."};
     e.faults = {{"x", {Cause::statistic},
                     "The length depends on x too: −u_j Σ_k u_k gy_k with u = x/‖x‖, and all of it over ‖x‖; below ε "
                     "without the "
@@ -181,7 +179,7 @@ Exercise rope() {
     e.op = "rope";
     e.hints = {"What is the transpose of a rotation by an angle φ?",
         "It is the rotation by −φ: cos stays, sin changes its sign.",
-        "gx_ti = gy_ti cos + gy_t,i+d/2 sin,  gx_t,i+d/2 = −gy_ti sin + gy_t,i+d/2 cos."};
+        gradients("rope", {"x"}) + ": gx_ti = gy_ti cos + gy_t,i+d/2 sin,  gx_t,i+d/2 = −gy_ti sin + gy_t,i+d/2 cos."};
     e.faults = {{"x", {Cause::transposed},
                     "This turns gy forward. The backward is the transpose of a rotation, and that turns by −φ: swap "
                     "the sign of "
@@ -210,8 +208,8 @@ Exercise attention() {
         "are the exercise "
         "linear, the middle one is softmax.",
         "gv_j = Σ_i p_ij gy_i, and gp_ij = Σ_l gy_il v_jl. Then the softmax: gs_ij = p_ij (gp_ij − Σ_k gp_ik p_ik).",
-        "gq_i = Σ_j gs_ij k_j/√d and gk_j = Σ_i gs_ij q_i/√d. Hidden keys have p_ij = 0, so they drop out by "
-        "themselves."};
+        "As matrices, with α = 1/√d, y for O and no cap: " + gradients("sdpa", {"q", "k", "v"}) +
+            ". Hidden keys have p_ij = 0, so they drop out by themselves."};
     e.faults = {{"q", {Cause::factor}, "The scores were divided by √d: that factor is in gq as well."},
         {"k", {Cause::factor}, "The scores were divided by √d: that factor is in gk as well."},
         {"q", {Cause::rank_one}, "The softmax's second term is missing: gs_ij = p_ij (gp_ij − Σ_k gp_ik p_ik)."},
@@ -244,9 +242,10 @@ Exercise sinkhorn() {
         "matrix of logs.",
         "One step is m_ij − logsumexp_k(m_ik). The slope of logsumexp is the softmax P of the row, so its backward is "
         "G_ij − P_ij Σ_k G_ik.",
-        "P is exp of the matrix just after that step: for the columns it is y, with sums along columns; for the rows "
-        "it is "
-        "exp(normalize_rows(m)), with sums along rows. Columns first, since they came last."};
+        "With L for m and A for y, " + gradients("sinkhorn_log", {"m"}) +
+            ". P is exp of the matrix just after that step: for the columns it is y, with sums along columns; for the "
+            "rows "
+            "it is exp(normalize_rows(m)), with sums along rows. Columns first, since they came last."};
     e.faults = {
         {"m", {Cause::rank_one},
             "A half-step is missing or has a wrong weight: each one subtracts P_ij times the sum of G over its line."},

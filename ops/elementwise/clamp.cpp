@@ -1,4 +1,4 @@
-// clamp:  y = min(max(x, lo), hi),   x̄ = ȳ where lo ≤ x ≤ hi, else 0          an open side has the limit ∓inf
+// clamp:  y = min(max(x, ℓ), h),   x̄ = ȳ [ℓ ≤ x ≤ h]          an open side has the limit ∓inf
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {

@@ -1,4 +1,4 @@
-// pow:  y = x^p,   x̄ = ȳ p x^(p − 1)          p is a constant; p = 0 has slope 0, also at x = 0
+// pow:  y = x^p,   x̄ = ȳ p xᵖ⁻¹          p is a constant; p = 0 has slope 0, also at x = 0
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
 

@@ -1,4 +1,4 @@
-// embedding:  y_i = E[id_i].  Vary E: dy_i = dE[id_i], so  Ē[r] = Σ over the i with id_i = r of ȳ_i.
+// embedding:  y_i = E[id_i].  Vary E: dy_i = dE[id_i], so  Ē_r = Σ ȳ_i over the i with id_i = r.
 #include <chalkgrad/ops/linear/embedding.hpp>
 
 #include <algorithm>

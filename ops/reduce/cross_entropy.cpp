@@ -19,7 +19,7 @@ T cross_entropy_forward(
     return loss;
 }
 
-// Vary z: dℓ = Σ_rows (Σ P dz − dz_t)/N, so  z̄ = g (P − [j = t]),  g = ℓ̄/N.
+// Vary z: dℓ = Σ_rows (Σ P dz − dz_c)/N, so  z̄ = g (P − [j = c]),  g = ℓ̄/N.
 template <class T>
 void cross_entropy_gz(std::size_t rows, std::size_t v, const std::int64_t* target, std::int64_t ignored, T g,
     const T* z, const T* m, const T* log_s, T* gz) {

@@ -11,8 +11,8 @@ template <class T> void sum_row_gx(std::size_t n, bool along, T count, const T* 
     spread(n, along, gx, [=](std::size_t, std::size_t k) FAST { return gy[k] / count; });
 }
 
-// v = Σ d²/N with d = (x − μ) − δ: μ is the rounded mean, δ the mean of x − μ, what rounding left over. Σd = 0, so
-// vary x: dv = 2 Σ d (dx − dμ)/N = 2 Σ d dx/N, and x̄ = 2 v̄ d/N.
+// y = Σ d²/N with d = (x − μ) − δ: μ is the rounded mean, δ the mean of x − μ, what rounding left over. Σd = 0, so
+// vary x: dy = 2 Σ d (dx − dμ)/N = 2 Σ d dx/N, and x̄ = 2 ȳ d/N.
 template <class T> void deviation_row(std::size_t n, bool along, const T* x, const T* mu, T* delta) {
     accumulate(n, along, delta, [=](std::size_t i, std::size_t k) FAST { return x[i] - mu[k]; });
 }

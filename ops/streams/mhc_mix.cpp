@@ -37,12 +37,12 @@ void require_shape(const char* op, const char* name, const Shape& given, const S
             to_string(x), to_string(wanted)));
 }
 
-/// y = A x or Aᵀ x, of `sets` sets of streams with the same A. x̄ = Aᵀ ȳ is the second.
+/// y = A x or Aᵀ x, of `sets` sets of streams with the same A. X̄ = Aᵀ Ȳ is the second.
 template <class T> void mix(const Streams& s, std::size_t sets, Factor as, const T* a, const T* x, T* y) {
     for (std::size_t b = 0; b < sets; ++b, x += s.n * s.d, y += s.n * s.d)
         gemm<T>(as, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
 }
-/// Ā = ȳ xᵀ (+ Ā)
+/// Ā = Ȳ Xᵀ, or added to what is there
 template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
     gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, beta, ga, s.n);
 }
