@@ -19,4 +19,8 @@ FAST inline bool is_zero(float g) { return g == 0; }
 FAST inline bool is_zero(double g) { return g == 0; }
 FAST inline bool is_zero(long double g) { return g == 0; }
 
+/// A gradient that is computed from the cotangent gy: 0 where gy is. An argument is computed before the choice; written as a
+/// choice between computations it would be a branch, and the loop not vectorised.
+template <class T> FAST inline T unless_zero(T gy, T gradient) { return is_zero(gy) ? T(0) : gradient; }
+
 } // namespace chalkgrad::CHALKGRAD_ISA

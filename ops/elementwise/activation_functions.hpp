@@ -35,6 +35,12 @@ template <class T> FAST inline Sigmoids<T> sigmoids(T z, T smaller) {
     return {z < 0 ? smaller : larger, z < 0 ? larger : smaller};
 }
 
+/// tanh′ z = sech² z = 4 e/(1 + e)², e = exp(−2|z|). 1 − tanh² z cancels in the tails: at 10 eight digits are gone.
+template <class T> FAST inline T sech_squared(T z) {
+    const T e = exp(2 * minus_abs(z)), d = 1 + e;
+    return 4 * e / (d * d);
+}
+
 // NaN fails the comparison and stays.
 struct Relu {
     template <class T> static FAST T y(T x) { return x <= 0 ? T(0) : x; }
