@@ -64,7 +64,7 @@ FAST inline void swiglu(
 }
 
 // φ′ = s (1 + αz (1 − s)) = s + αφt with s = σ(αz), t = σ(−αz); at z = inf, φt is inf·0 and tends to 0.
-// So ḡ = ȳ φ′ (u′ + shift), ū = ȳ φ, each 0 beyond its limits.
+// So ḡ = ȳ φ′ (u′ + c), ū = ȳ φ, each 0 beyond its limits.
 template <std::size_t step, class T>
 FAST inline void swiglu_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* gates,
     const T* ups, const T* p, const T* gy, T* gg, T* gu) {
