@@ -46,7 +46,7 @@ set(experiments_inspect report)
 set(experiments_program report course present exercises reference inspect)
 
 set(wrong "")
-set(below "")
+set(below version.hpp) # generated
 foreach(folder IN LISTS folders)
     file(GLOB stray RELATIVE ${ROOT} ${ROOT}/${folder}/*.?pp)
     foreach(file IN LISTS stray)
