@@ -5,7 +5,7 @@
 // may define nothing outside chalkgrad::avx2: an inline function of a library compiled with AVX2 could be picked by the
 // linker for everyone. So kernels call only what this header offers, never <cmath> or <algorithm>. All kernels share
 // the two namespaces: name a helper after its op, too.
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 
@@ -41,59 +41,60 @@ template <class T, class F> FAST inline void each(std::size_t n, F f) {
     }
 }
 
-/// Σ f(i), i < n, of float and double in four partial sums: one for each quarter of the range.
-template <class T, class F> FAST inline T sum(std::size_t n, F f) {
-    if constexpr (is_simd<T>) {
-        T a = 0, b = 0, c = 0, d = 0;
+/// Two numbers computed as one: two sums of one pass, or what two rows have in the same place. Two pairs make four rows.
+template <class V> struct Pair { V first, second; };
+
+#define CHALKGRAD_PAIRWISE(op)                                                    \
+    template <class V> FAST inline Pair<V> operator op(Pair<V> x, Pair<V> y) {    \
+        return {x.first op y.first, x.second op y.second};                        \
+    }                                                                             \
+    template <class X, class V> FAST inline Pair<V> operator op(X x, Pair<V> y) { \
+        return {x op y.first, x op y.second};                                     \
+    }                                                                             \
+    template <class V, class Y> FAST inline Pair<V> operator op(Pair<V> x, Y y) { \
+        return {x.first op y, x.second op y};                                     \
+    }
+CHALKGRAD_PAIRWISE(+)
+CHALKGRAD_PAIRWISE(-)
+CHALKGRAD_PAIRWISE(*)
+CHALKGRAD_PAIRWISE(/)
+#undef CHALKGRAD_PAIRWISE
+template <class V> FAST inline Pair<V> pair(V first, V second) { return {first, second}; }
+
+/// Σ f(i), i < n, of numbers, pairs of them, or pairs of pairs. Of float and double in four partial sums: one for each quarter
+/// of the range, or two for each half, or one for each number of a pair of pairs.
+template <class T, class F> FAST inline auto sum(std::size_t n, F f) {
+    using V = decltype(f(n));
+    if constexpr (!is_simd<T>) {
+        V total{};
+        for (std::size_t i = 0; i < n; ++i) total = total + f(i);
+        return total;
+    } else if constexpr (__is_same(V, T)) {
         const std::size_t q = n / 4;
-#pragma omp simd reduction(+ : a, b, c, d)
-        for (std::size_t i = 0; i < q; ++i) {
-            a += f(i);
-            b += f(q + i);
-            c += f(2 * q + i);
-            d += f(3 * q + i);
-        }
-        for (std::size_t i = 4 * q; i < n; ++i) a += f(i);
-        return (a + b) + (c + d);
-    } else {
-        T a(0);
-        for (std::size_t i = 0; i < n; ++i) a += f(i);
-        return a;
-    }
-}
-
-/// What sum2 adds: f returns one, and so does sum2.
-template <class T> struct Pair { T first, second; };
-
-/// Two sums in one pass: f(i) returns Pair<T>{term of the first, term of the second}.
-template <class T, class F> FAST inline Pair<T> sum2(std::size_t n, F f) {
-    if constexpr (is_simd<T>) {
-        T a = 0, b = 0, c = 0, d = 0;
+        auto [ab, cd] = sum<T>(q, [=](std::size_t i) FAST {
+            return Pair<Pair<T>>{{f(i), f(q + i)}, {f(2 * q + i), f(3 * q + i)}};
+        });
+        for (std::size_t i = 4 * q; i < n; ++i) ab.first += f(i);
+        return (ab.first + ab.second) + (cd.first + cd.second);
+    } else if constexpr (__is_same(V, Pair<T>)) {
         const std::size_t h = n / 2;
-#pragma omp simd reduction(+ : a, b, c, d)
-        for (std::size_t i = 0; i < h; ++i) {
-            const Pair<T> s = f(i), t = f(h + i);
-            a += s.first;
-            b += s.second;
-            c += t.first;
-            d += t.second;
-        }
-        if (n > 2 * h) {
-            const Pair<T> s = f(2 * h);
-            a += s.first;
-            b += s.second;
-        }
-        return {a + c, b + d};
+        Pair<V> halves = sum<T>(h, [=](std::size_t i) FAST { return Pair<V>{f(i), f(h + i)}; });
+        if (n > 2 * h) halves.first = halves.first + f(2 * h);
+        return halves.first + halves.second;
     } else {
-        T a(0), b(0);
+        T a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
         for (std::size_t i = 0; i < n; ++i) {
-            const Pair<T> s = f(i);
-            a += s.first;
-            b += s.second;
+            const V v = f(i);
+            a += v.first.first;
+            b += v.first.second;
+            c += v.second.first;
+            d += v.second.second;
         }
-        return {a, b};
+        return V{{a, b}, {c, d}};
     }
 }
+template <class T, class F> FAST inline auto mean(std::size_t n, F f) { return sum<T>(n, f) / T(n); }
 
 /// The largest f(i); NaN if any is NaN; −inf if there is none. Of a tie in duals the first one, with its tangent.
 template <class T, class F> FAST inline T max(std::size_t n, F f) {
@@ -115,6 +116,54 @@ template <class T, class F> FAST inline T max(std::size_t n, F f) {
         return m;
     }
 }
+
+// Several rows at a time: they share what depends on the column alone, and their sums, divisions and roots overlap. A loop is
+// written once, for `at`: a row, or two or four of them, whose numbers are a Pair or a Pair of Pairs.
+
+/// Row t of arrays of d columns: at(r) is r[t], at(x, j) is x[t d + j].
+template <class T> struct Row {
+    std::size_t t, d;
+    Row(std::size_t first, std::size_t columns) : t(first), d(columns) {}
+    template <class X> FAST X& operator()(X* r) const { return r[t]; }
+    template <class X> FAST X& operator()(X* x, std::size_t j) const { return x[t * d + j]; }
+};
+/// Where several rows keep a number each. All are computed before the first is written: the compiler would read what they
+/// share again after each.
+template <class V> struct Places {
+    V first, second;
+    template <class P> FAST void operator=(P p) const {
+        first = p.first;
+        second = p.second;
+    }
+};
+template <class R, std::size_t rows> struct RowPair {
+    R first, second;
+    RowPair(std::size_t t, std::size_t d) : first(t, d), second(t + rows, d) {}
+    template <class X, class... J> FAST auto operator()(const X* x, J... j) const {
+        return pair(first(x, j...), second(x, j...));
+    }
+    template <class X, class... J> FAST auto operator()(X* x, J... j) const {
+        return Places<decltype(first(x, j...))>{first(x, j...), second(x, j...)};
+    }
+};
+
+/// body(at) for all rows, two or four at a time; what is left over, and other scalars than float and double, one by one.
+template <class T, class F> FAST inline void each_two_rows(std::size_t rows, std::size_t d, F body) {
+    std::size_t t = 0;
+    if constexpr (is_simd<T>)
+        for (; t + 2 <= rows; t += 2) body(RowPair<Row<T>, 1>(t, d));
+    for (; t < rows; ++t) body(Row<T>(t, d));
+}
+template <class T, class F> FAST inline void each_four_rows(std::size_t rows, std::size_t d, F body) {
+    std::size_t t = 0;
+    if constexpr (is_simd<T>)
+        for (; t + 4 <= rows; t += 4) body(RowPair<RowPair<Row<T>, 1>, 2>(t, d));
+    for (; t < rows; ++t) body(Row<T>(t, d));
+}
+
+/// The sum of what several rows have in a place.
+template <class V> FAST inline V over_rows(V x) { return x; }
+template <class V> FAST inline auto over_rows(Pair<V> x) { return over_rows(x.first) + over_rows(x.second); }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 

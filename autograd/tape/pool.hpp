@@ -1,5 +1,5 @@
 // Pool: 64-byte-aligned buffers that are handed out again, so that a steady loop allocates nothing.
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 #include <memory>
@@ -34,10 +34,13 @@ private:
 /// Working memory of a rule for `count` elements of a trivially copyable T, recycled per thread; uninitialised.
 template <class T> class Scratch {
 public:
-    explicit Scratch(std::size_t count) : bytes_(count * sizeof(T)), data_(static_cast<T*>(pool().take(bytes_))) {}
+    explicit Scratch(std::size_t count)
+        : bytes_(count * sizeof(T)), data_(count == 0 ? nullptr : static_cast<T*>(pool().take(bytes_))) {}
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() { pool().give(data_, bytes_); }
+    ~Scratch() {
+        if (data_ != nullptr) pool().give(data_, bytes_);
+    }
 
     T* data() { return data_; }
     T& operator[](std::size_t i) { return data_[i]; }

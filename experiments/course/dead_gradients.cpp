@@ -1,23 +1,11 @@
 // Course §9: gpt-oss clamps gate and up at 7. The wider its inputs, the more of them get no gradient at all.
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/gate/swiglu_act.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::dead_gradients_experiment {
 namespace {
 
-using X = Var<double>;
-
 constexpr std::size_t draws = 200000;
-constexpr std::uint64_t reference_seed = 81;
 
 double share_of_zeros(const Array<double>& x) { return double(std::count(x.begin(), x.end(), 0.0)) / double(x.size()); }
 
@@ -27,8 +15,10 @@ double mean_size(const Array<double>& x) {
     return sum / double(x.size());
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(reference_seed))};
+    Generator rng = options.rng(81);
     const Array<double> g0 = rng.standard_normal({draws}), u0 = rng.standard_normal({draws});
 
     Plot shares{"shares", "Inputs of the clamped gate that get no gradient", {"σ of gate and up", true}, {"share"}, {}};
@@ -45,9 +35,7 @@ void run(Report& report, const ExperimentOptions& options) {
         const double rms = root_mean_square(a.value()), plain = root_mean_square(swiglu_act(g, u).value());
         const double dead_gate = share_of_zeros(g.grad()), dead_up = share_of_zeros(u.grad());
 
-        const std::string row = fmt::format("sigma = {}", sigma);
-        const Tolerance tolerance = Tolerance::relative(1e-12);
-        judge(report, row, tolerance,
+        judge(report, fmt::format("sigma = {}", sigma), relative(1e-12),
             {{"share of gate gradients = 0", dead_gate}, {"share of up gradients = 0", dead_up},
                 {"mean |da/dg|", mean_size(g.grad())}, {"mean |da/du|", mean_size(u.grad())},
                 {"RMS of the output", rms}, {"RMS of plain SwiGLU", plain}});
@@ -67,12 +55,6 @@ void run(Report& report, const ExperimentOptions& options) {
     const X gate = shown.variable(xt::xarray<double>{1, 8, 1, 1, 8}, "g"),
             up = shown.variable(xt::xarray<double>{1, 1, 8, -8, 8}, "u");
     report.tape(sum(swiglu_act(gate, up, gpt_oss_gate)));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"dead_gradients", "9", "How many inputs of gpt-oss's clamped gate get no gradient?", run};
 }
 
 } // namespace chalkgrad::dead_gradients_experiment

@@ -1,10 +1,5 @@
 // Course §5: before γ, a norm multiplies its input by 1/√(⟨x²⟩ + ε). Near zero ε alone decides by how much.
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::epsilon_gain_experiment {
 namespace {
@@ -15,27 +10,21 @@ double gain(double rms, double eps) {
     return rms_norm(tape.constant(xt::xarray<double>{rms, -rms}), {}, eps).value()[0] / rms;
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions&) {
-    report.number("gain at RMS 0.001, ε = 1e-6", gain(1e-3, 1e-6), 707.1, Tolerance::decimals(1), "course §5");
-    report.number("gain at RMS 0.001, ε = 1e-5", gain(1e-3, 1e-5), 301.5, Tolerance::decimals(1), "course §5");
-    report.number("largest gain, ε = 1e-6", gain(1e-30, 1e-6), 1000, Tolerance::relative(1e-14), "course §5: 1/√ε");
-    report.number("largest gain, ε = 1e-5", gain(1e-30, 1e-5), 1 / std::sqrt(1e-5), Tolerance::relative(1e-14),
-        "course §5: 1/√ε");
+    report.number("gain at RMS 0.001, ε = 1e-6", gain(1e-3, 1e-6), 707.1, decimals(1), "course §5");
+    report.number("gain at RMS 0.001, ε = 1e-5", gain(1e-3, 1e-5), 301.5, decimals(1), "course §5");
+    report.number("largest gain, ε = 1e-6", gain(1e-30, 1e-6), 1000, relative(1e-14), "course §5: 1/√ε");
+    report.number("largest gain, ε = 1e-5", gain(1e-30, 1e-5), 1 / std::sqrt(1e-5), relative(1e-14), "course §5: 1/√ε");
 
     Plot plot{"gain", "ε bounds the gain by 1/√ε", {"RMS of the input", true}, {"gain before γ", true}, {}};
     const Array<double> rms = geomspace(1e-6, 10, 85);
-    for (const double eps : {1e-6, 1e-5}) {
-        Series curve{fmt::format("ε = {:g}", eps)};
-        for (const double each : rms) curve.add(each, gain(each, eps));
-        plot.series.push_back(std::move(curve));
-    }
+    for (const double eps : {1e-6, 1e-5})
+        plot.series.push_back(curve(fmt::format("ε = {:g}", eps), rms, [&](double each) { return gain(each, eps); }));
     report.plot(std::move(plot));
     Tape shown;
     report.tape(rms_norm_composed(shown.variable(xt::xarray<double>{1e-3, -1e-3}, "x"), {}, 1e-6).named("y"));
 }
-
-} // namespace
-
-Experiment experiment() { return {"epsilon_gain", "5", "How much can a norm amplify a small input?", run}; }
 
 } // namespace chalkgrad::epsilon_gain_experiment

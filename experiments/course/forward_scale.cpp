@@ -1,42 +1,34 @@
 // Course §6: one input and one stack of 36 random matrices in three recurrences. Where the norm sits decides the scale.
-#include <chalkgrad/autograd/check/gradcheck.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/norm/rms_norm_floor.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
 
 namespace chalkgrad::forward_scale_experiment {
 namespace {
 
 constexpr std::size_t depth = 36, d = 256;
-constexpr std::uint64_t course_seed = 5;
 
 /// h₀ and then, step after step, what the recurrence makes of it.
-using Step = Var<double> (*)(const Var<double>& h, const Var<double>& w);
-const Step none = [](const Var<double>& h, const Var<double>& w) { return h + matmul(w, h); };
-const Step pre = [](const Var<double>& h, const Var<double>& w) { return h + matmul(w, rms_norm_floor(h)); };
-const Step post = [](const Var<double>& h, const Var<double>& w) { return rms_norm_floor(h + matmul(w, h)); };
+using Step = X (*)(const X& h, const X& w);
+const Step none = [](const X& h, const X& w) { return h + matmul(w, h); };
+const Step pre = [](const X& h, const X& w) { return h + matmul(w, rms_norm_floor(h)); };
+const Step post = [](const X& h, const X& w) { return rms_norm_floor(h + matmul(w, h)); };
 
 /// The Pre-LN recurrence with four features: a tape that can be read line by line.
-Var<double> three_small_steps(Generator& rng) {
+X three_small_steps(Generator& rng) {
     const Tape tape;
-    Var<double> h = tape.variable(rng.standard_normal({4}), "h0");
+    X h = tape.variable(rng.standard_normal({4}), "h0");
     for (const char* const name : {"W1", "W2", "W3"}) h = pre(h, tape.variable(rng.normal(0, 0.5, {4, 4}), name));
     return sqrt(mean(square(h))).named("rms");
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(course_seed))};
+    Generator rng = options.rng(5);
     Tape tape;
-    const Var<double> h0 = tape.variable(rng.standard_normal({d}), "h0");
-    std::vector<Var<double>> stack;
-    for (std::size_t l = 0; l < depth; ++l)
-        stack.push_back(tape.constant(rng.normal(0, 1 / std::sqrt(double(d)), {d, d}), "W"));
+    const X h0 = tape.variable(rng.standard_normal({d}), "h0");
+    const std::vector<X> stack = random_matrices(tape, rng, depth, d);
+    report.tape(three_small_steps(rng));
 
     struct Recurrence {
         const char* name;
@@ -48,31 +40,23 @@ void run(Report& report, const ExperimentOptions& options) {
         {Recurrence{"none", none, 412442.0942307884}, {"pre", pre, 6.423482855953835}, {"post", post, 1.0}}) {
         const auto scope = tape.scope(r.name);
         Series series{r.name, {}, {}, Mark::line_points};
-        Var<double> h = h0, rms;
+        X h = h0, rms;
         for (std::size_t l = 0; l <= depth; ++l) {
             if (l > 0) h = r.step(h, stack[l - 1]);
             rms = sqrt(mean(square(h)));
-            series.x.push_back(double(l));
-            series.y.push_back(rms.item());
+            series.add(double(l), rms.item());
         }
         report.seeded_number(
-            std::string("RMS after step 36, ") + r.name, rms.item(), r.course, Tolerance::relative(1e-9), "course §6");
+            std::string("RMS after step 36, ") + r.name, rms.item(), r.course, relative(1e-9), "course §6");
         // Post ends at RMS 1 whatever it began with, so what its backward must show there is a slope of nothing.
-        const Var<double> probe = r.step == post ? sum(h) : log(rms);
+        const X probe = r.step == post ? sum(h) : log(rms);
         const DirectionalSlope slope = directional_slope(probe, h0);
         report.number(std::string(r.step == post ? "slope of sum(h), " : "slope of log RMS, ") + r.name +
                           ": backward / differences",
-            slope.backward / slope.difference, 1, Tolerance::absolute(1e-9), "differences in long double");
+            slope.backward / slope.difference, 1, absolute(1e-9), "differences in long double");
         plot.series.push_back(std::move(series));
     }
     report.plot(plot);
-    report.tape(three_small_steps(rng));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"forward_scale", "6", "How does the scale of the state grow with depth, by the place of the norm?", run};
 }
 
 } // namespace chalkgrad::forward_scale_experiment

@@ -1,16 +1,6 @@
-// Course §6, Peri-LN (Kim et al. 2025): one frozen stack of attention and FFN under five placements, at three weight
-// scales.
-#include <chalkgrad/autograd/graph/dot.hpp>
+// Course §6, Peri-LN (Kim et al. 2025): one frozen stack of attention and FFN, five placements, three weight scales.
 #include <chalkgrad/experiments/course/block_stack.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/parallel.hpp>
-
-#include <algorithm>
-#include <limits>
-
-#include <fmt/format.h>
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::frozen_stack_experiment {
 namespace {
@@ -18,7 +8,6 @@ namespace {
 using nn::Placement;
 
 constexpr std::size_t depth = 24;
-constexpr std::uint64_t reference_seed = 11;
 
 struct Case {
     double scale; // of every weight
@@ -44,8 +33,8 @@ std::vector<Case> run_cases(uint128 seed) {
 
 void judge_case(Report& report, const Case& c) {
     // Saturated attention under Post is chaotic at s = 4: noise of 1e-15 in the weights moves its gradients by 2e-4.
-    const Tolerance forward = Tolerance::relative(c.is_chaotic() ? 1e-4 : 1e-9);
-    const Tolerance gradient = Tolerance::relative(c.is_chaotic() ? 0.5 : 1e-6);
+    const Tolerance forward = relative(c.is_chaotic() ? 1e-4 : 1e-9);
+    const Tolerance gradient = relative(c.is_chaotic() ? 0.5 : 1e-6);
     for (const std::size_t l : {0, 1, 6, 12, 24})
         judge(report, c.name(), forward, {{fmt::format("RMS after block {}", l), c.run.rms[l]}});
     judge(report, c.name(), forward, {{"largest |x|", c.run.largest}});
@@ -82,8 +71,10 @@ void draw_pictures(Report& report, const std::vector<Case>& cases) {
     }
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    const std::vector<Case> cases = run_cases(options.seed_or(reference_seed));
+    const std::vector<Case> cases = run_cases(options.seed_or(11));
     Table table{"summary", {"placement", "s", "RMS after block 24", "max |x|"}, {}};
     for (const Case& c : cases) {
         judge_case(report, c);
@@ -108,13 +99,6 @@ void run(Report& report, const ExperimentOptions& options) {
         "no claim: the bound is one of the forward pass; saturated attention still makes this large");
     report.measured("RMS after block 6, none, s = 1", run_of(std::nullopt, 1).rms[6],
         "SwiGLU is quadratic: without a norm each block about squares the state, until double overflows");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"frozen_stack", "6", "What do Pre and Peri make of one frozen attention-FFN stack, and of larger weights?",
-        run};
 }
 
 } // namespace chalkgrad::frozen_stack_experiment

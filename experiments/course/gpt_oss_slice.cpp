@@ -1,9 +1,6 @@
 // Course §9: gpt-oss's activation on the slice g = u = z: the gate alone saturates near 7, the product approaches 56.
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/gate/swiglu_act.hpp>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::gpt_oss_slice_experiment {
 namespace {
@@ -14,10 +11,12 @@ struct Slice {
 
 Slice slice_at(const Array<double>& z) {
     Tape tape;
-    const Var<double> g = tape.constant(z);
+    const X g = tape.constant(z);
     return {swiglu_act(g, 0 * g, gpt_oss_gate).value(),
         swiglu_act(g, g, gpt_oss_gate).value()}; // u = 0 leaves gate · (0 + 1)
 }
+
+} // namespace
 
 void run(Report& report, const ExperimentOptions&) {
     const Array<double> z{-9, -7, -3, -2, -1, 0, 1, 3, 7, 9, 20, 1000};
@@ -27,16 +26,15 @@ void run(Report& report, const ExperimentOptions&) {
     const Slice here = slice_at(z);
     Table table{"products", {"z", "gate factor", "product"}, {}};
     for (std::size_t i = 0; i < z.size(); ++i) {
-        report.number(fmt::format("product at z = {:g}", z[i]), here.product[i], course[i], Tolerance::relative(1e-13),
+        report.number(fmt::format("product at z = {:g}", z[i]), here.product[i], course[i], relative(1e-13),
             "course §9; digits from NumPy");
         table.rows.push_back({z[i], here.gate[i], here.product[i]});
     }
-    report.number("gate factor at z = −9", here.gate[0], -2.0031779865585087e-06, Tolerance::relative(1e-13),
+    report.number("gate factor at z = −9", here.gate[0], -2.0031779865585087e-06, relative(1e-13),
         "course §9: small and negative");
+    report.number("gate factor at z = 9", here.gate[9], 6.999953128303317, relative(1e-14), "course §9: near 7");
     report.number(
-        "gate factor at z = 9", here.gate[9], 6.999953128303317, Tolerance::relative(1e-14), "course §9: near 7");
-    report.number("product at 9 − product at 7", here.product[9] - here.product[8], 0, Tolerance::exact(),
-        "course §9: they coincide");
+        "product at 9 − product at 7", here.product[9] - here.product[8], 0, exact, "course §9: they coincide");
     report.table(std::move(table));
 
     const Array<double> axis = linspace(-10, 10, 401);
@@ -47,14 +45,8 @@ void run(Report& report, const ExperimentOptions&) {
     const Slice detail = slice_at(negative);
     report.plot({"negative", "Left of −1 a negative gate meets a negative u + 1", {"z = g = u"}, {"value"},
         {series("gate factor", negative, detail.gate), series("product", negative, detail.product)}});
-    const Var<double> both = Tape().variable(xt::xarray<double>{-9, -2, -1, 0, 3, 9}, "z");
+    const X both = Tape().variable(xt::xarray<double>{-9, -2, -1, 0, 3, 9}, "z");
     report.tape(swiglu_act(both, both, gpt_oss_gate).named("product"));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"gpt_oss_slice", "9", "What does the clamped activation of gpt-oss do when gate and up agree?", run};
 }
 
 } // namespace chalkgrad::gpt_oss_slice_experiment

@@ -1,29 +1,15 @@
-// Xiong et al. 2020 (arXiv:2002.04745): the gradient of the last FFN's W₂ at initialisation, against depth, Post-LN and
-// Pre-LN.
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/parallel.hpp>
+// Xiong et al. 2020 (arXiv:2002.04745): the gradient of the last W₂ at initialisation, by depth, Post-LN and Pre-LN.
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/nn/layers/residual.hpp>
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
 #include <chalkgrad/ops/reduce/cross_entropy.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::gradient_depth_experiment {
 namespace {
 
-using X = Var<double>;
 using nn::Placement;
 
 constexpr std::size_t tokens = 16, d = 64, hidden = 256, classes = 32, seeds = 6;
-constexpr std::uint64_t reference_seed = 100; // and the five after it
 
 /// ‖∂loss/∂W₂‖ of each layer of the encoder in the paper's proof: queries and keys are 0, so that every token attends
 /// to all of them equally. Drawn in this order: x, readout, labels, then V, O, W₁, W₂ of each layer by Xavier's rule.
@@ -54,18 +40,19 @@ std::vector<double> gradients(Placement placement, std::size_t depth, uint128 se
     return norms;
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
     Plot last{"last_layer", "Gradient of the last W₂, mean of 6 seeds", {"depth L", true}, {"‖∂loss/∂W₂‖", true}, {}};
     Plot profile{"profile", "Gradient of W₂ in each layer of 32", {"layer"}, {"‖∂loss/∂W₂‖", true}, {}};
-    const Tolerance tolerance = Tolerance::relative(1e-9);
+    const Tolerance tolerance = relative(1e-9);
     for (const Placement placement : {Placement::post, Placement::pre}) {
         const char* const name = nn::name(placement);
         Series of_depth{name, {}, {}, Mark::line_points};
         for (const std::size_t depth : {2, 4, 8, 16, 32}) {
-            const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds,
-                [&](uint128 seed) { return gradients(placement, depth, seed); });
-            const std::string row = fmt::format("{}, L = {}", name, depth);
-            judge(report, row, tolerance,
+            const std::vector<double> mean = mean_over_seeds(
+                options.seed_or(100), seeds, [&](uint128 seed) { return gradients(placement, depth, seed); });
+            judge(report, fmt::format("{}, L = {}", name, depth), tolerance,
                 {{"gradient of W2, first layer", mean.front()}, {"gradient of W2, middle layer", mean[depth / 2]},
                     {"gradient of W2, last layer", mean.back()}});
             of_depth.add(double(depth), mean.back());
@@ -83,13 +70,6 @@ void run(Report& report, const ExperimentOptions& options) {
     report.plot(last);
     report.plot(profile);
     report.not_reproduced("training without warm-up under Pre-LN", "it takes training runs");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"gradient_depth", "6",
-        "At initialisation, how large is the gradient of the last layer, by depth and placement?", run};
 }
 
 } // namespace chalkgrad::gradient_depth_experiment

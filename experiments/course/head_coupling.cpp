@@ -1,25 +1,12 @@
 // Course §7: the axis of a Q/K norm. Over the whole projection one head's size changes the scores of the others.
-#include <chalkgrad/autograd/graph/dot.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/attention/qk_norm.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/shape/slice.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::head_coupling_experiment {
 namespace {
 
-using X = Var<double>;
-
 constexpr std::size_t heads = 4, head = 16;
-constexpr std::uint64_t reference_seed = 91;
 
 /// The part of a gradient that belongs to one head.
 double norm_of_head(const Array<double>& gradient, std::size_t which) {
@@ -28,8 +15,10 @@ double norm_of_head(const Array<double>& gradient, std::size_t which) {
     return std::sqrt(squares);
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(reference_seed))};
+    Generator rng = options.rng(91);
     const Array<double> q0 = rng.standard_normal({1, heads * head}), k0 = rng.standard_normal({1, heads * head});
     struct Axis {
         const char *name, *graph;
@@ -51,9 +40,7 @@ void run(Report& report, const ExperimentOptions& options) {
 
             if (c == 10 && axis.name == std::string("whole")) report.tape(s);
             if (c == 1) report.graph(axis.graph, to_dot(graph_of(tape, {q.line(), k.line()})));
-            const std::string row = fmt::format("{}, c = {}", axis.name, c);
-            const Tolerance tolerance = Tolerance::relative(1e-10);
-            judge(report, row, tolerance,
+            judge(report, fmt::format("{}, c = {}", axis.name, c), relative(1e-10),
                 {{"score of head 1", s.item()}, {"|dscore/dq| in head 1", norm_of_head(q.grad(), 0)},
                     {"|dscore/dq| in head 2", norm_of_head(q.grad(), 1)}});
             score.add(c, s.item());
@@ -68,12 +55,6 @@ void run(Report& report, const ExperimentOptions& options) {
     }
     report.plot(scores);
     report.plot(couplings);
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"head_coupling", "7", "Does the size of one head change the scores of another?", run};
 }
 
 } // namespace chalkgrad::head_coupling_experiment

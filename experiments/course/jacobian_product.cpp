@@ -1,26 +1,14 @@
 // Course §§4–6: the Jacobian ∂h_L/∂h_0 of a deep stack of linear blocks, its singular values by the place of the norm.
-#include <chalkgrad/autograd/check/jacobian.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/experiments/course/block_stack.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/parallel.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/norm/rms_norm_floor.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::jacobian_product_experiment {
 namespace {
 
-using X = Var<double>;
 using nn::Placement;
 
 constexpr std::size_t d = 64;
-constexpr std::uint64_t reference_seed = 21;
 constexpr std::size_t depths[] = {1, 6, 12, 24, 48};
 
 X step(std::optional<Placement> placement, const X& h, const Array<double>& w) {
@@ -48,17 +36,12 @@ void decompose(Spectra& spectra, const Array<double>& h0, const std::vector<Arra
     }
 }
 
-double root_mean(const std::vector<double>& s) {
-    double squares = 0;
-    for (const double v : s) squares += v * v;
-    return std::sqrt(squares / double(s.size()));
-}
+} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(reference_seed))};
+    Generator rng = options.rng(21);
     const Array<double> h0 = rng.standard_normal({d});
-    std::vector<Array<double>> w;
-    for (std::size_t l = 0; l < 48; ++l) w.push_back(rng.normal(0, 1 / std::sqrt(double(d)), {d, d}));
+    const std::vector<Array<double>> w = random_matrices(rng, 48, d);
     std::vector<Spectra> all{
         {std::nullopt, {}, {}}, {Placement::pre, {}, {}}, {Placement::post, {}, {}}, {Placement::peri, {}, {}}};
     parallel_for(all.size(), [&](std::size_t i) { decompose(all[i], h0, w); });
@@ -73,14 +56,15 @@ void run(Report& report, const ExperimentOptions& options) {
             const std::string row = fmt::format("{}, depth {}", name, depths[i]);
             // Rounding moves every singular value by about 1e-16 σ_max: the small ones have fewer digits, or none.
             const auto check = [&](const char* column, double value, double most) {
-                if (value > 1e-10 * most)
-                    judge(report, row, Tolerance::absolute(1e-9 * value + 1e-15 * most), {{column, value}});
+                if (value > 1e-10 * most) judge(report, row, absolute(1e-9 * value + 1e-15 * most), {{column, value}});
                 else report.measured(row + ": " + column, value, "below 1e-10 of the largest: rounding decides");
             };
             check("largest singular value", product.front(), product.front());
             check("second smallest", product[d - 2], product.front());
             check("smallest", product.back(), product.front());
-            check("root mean square", root_mean(product), product.front());
+            check("root mean square",
+                std::sqrt(std::inner_product(product.begin(), product.end(), product.begin(), 0.0) / d),
+                product.front());
             check("largest of the last block", block.front(), block.front());
             check("smallest of the last block", block.back(), block.front());
             most.add(double(depths[i]), product.front());
@@ -97,13 +81,6 @@ void run(Report& report, const ExperimentOptions& options) {
     }
     report.plot(largest);
     report.plot(spectrum);
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {
-        "jacobian_product", "6", "What does a deep stack do to a gradient: ∂h_L/∂h_0 by the place of the norm?", run};
 }
 
 } // namespace chalkgrad::jacobian_product_experiment

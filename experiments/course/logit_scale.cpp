@@ -1,28 +1,14 @@
 // Course §7: queries and keys times c make scores times c². What keeps attention soft? Plain scores, norms, a soft cap.
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/attention/qk_norm.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/reduce/softmax.hpp>
 #include <chalkgrad/ops/shape/shape_ops.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::logit_scale_experiment {
 namespace {
 
-using X = Var<double>;
-
 constexpr std::size_t tokens = 64, head = 32;
-constexpr std::uint64_t reference_seed = 31;
 // Henry et al. 2020 start τ at log₂(L² − L), L the usual length of a sequence.
 const double tau = std::log2(double(tokens * tokens - tokens));
 
@@ -31,13 +17,15 @@ X unit_length(const X& q, const X& k) { return qknorm_scores(q, k, q.tape().cons
 X rms_per_head(const X& q, const X& k) { return plain(rms_norm(q), rms_norm(k)); }
 X capped(const X& q, const X& k) { return softcap(plain(q, k), 30); }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(reference_seed))};
+    Generator rng = options.rng(31);
     Tape tape;
     const X q = tape.constant(rng.standard_normal({tokens, head}), "q"),
             k = tape.constant(rng.standard_normal({tokens, head}), "k");
-    report.number("tau: log2(L^2 - L)", tau, reference(report, "tau", "log2(L^2 - L)"), Tolerance::relative(1e-9),
-        "arXiv:2010.04245");
+    report.number(
+        "tau: log2(L^2 - L)", tau, reference(report, "tau", "log2(L^2 - L)"), relative(1e-9), "arXiv:2010.04245");
 
     Plot entropies{
         "entropy", "Entropy of attention over 64 keys (equal weights: 4.16)", {"c", true}, {"entropy (nats)"}, {}};
@@ -53,9 +41,7 @@ void run(Report& report, const ExperimentOptions& options) {
             const X s = v.scores(c * q, c * k), p = softmax(s);
             const double h = mean(sum(-p * log_softmax(s), -1)).item(),
                          let_through = mean(sum(p * (1.0 - p), -1)).item();
-            const std::string row = fmt::format("{}, c = {}", v.name, c);
-            const Tolerance tolerance = Tolerance::relative(1e-9);
-            judge(report, row, tolerance,
+            judge(report, fmt::format("{}, c = {}", v.name, c), relative(1e-9),
                 {{"entropy", h}, {"mean largest weight", mean(amax(p, -1)).item()},
                     {"largest |score|", largest(s.value())}, {"trace of the softmax Jacobian", let_through}});
             entropy.add(c, h);
@@ -73,9 +59,5 @@ void run(Report& report, const ExperimentOptions& options) {
     report.plot(entropies);
     report.plot(traces);
 }
-
-} // namespace
-
-Experiment experiment() { return {"logit_scale", "7", "Queries and keys grow by c: does attention stay soft?", run}; }
 
 } // namespace chalkgrad::logit_scale_experiment

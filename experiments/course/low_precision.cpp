@@ -1,58 +1,46 @@
-// Course §5: half overflows when 1000 is squared and loses the square of 1e-4. Promotion helps only before the
-// squaring.
+// Course §5: half overflows when 1000 is squared and loses 1e-4 squared. Promotion helps only before the squaring.
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/autograd/tape/cast.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::low_precision_experiment {
 namespace {
 
 /// The norm of a row stored as T, with the mean in double: squared in double, or in T and promoted afterwards.
-template <class T> Var<double> norm(const Array<double>& row, double eps, bool promote_first) {
+template <class T> X norm(const Array<double>& row, double eps, bool promote_first) {
     Tape tape;
     const Var<T> x = cast<T>(tape.variable(row, "row"));
-    const Var<double> squares = promote_first ? square(cast<double>(x)) : cast<double>(square(x));
+    const X squares = promote_first ? square(cast<double>(x)) : cast<double>(square(x));
     return cast<double>(x) * rsqrt(mean(squares) + eps);
 }
 
-double rms(const Var<double>& y) { return sqrt(mean(square(y))).item(); }
+double rms(const X& y) { return sqrt(mean(square(y))).item(); }
 
 /// Output root mean square over the magnitude of the input.
 template <class T>
 Series sweep(
     const char* name, const Array<double>& row, const Array<double>& magnitudes, double eps, bool promote_first) {
-    Series curve{name};
-    for (const double a : magnitudes) {
-        const Array<double> x = a * row;
-        curve.add(a, rms(norm<T>(x, eps, promote_first)));
-    }
-    return curve;
+    return curve(name, magnitudes, [&](double a) { return rms(norm<T>(Array<double>(a * row), eps, promote_first)); });
 }
+
+} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
     const Array<double> thousand{1000, 1000, 1000, 1000}, small{1e-4, 1e-4, 1e-4, 1e-4};
     Tape tape;
     report.number("half: mean square at 1000", mean(square(cast<half>(tape.constant(thousand)))).item(),
-        std::numeric_limits<double>::infinity(), Tolerance::exact(), "course §5: squaring overflows");
+        std::numeric_limits<double>::infinity(), exact, "course §5: squaring overflows");
     report.number("half: RMSNorm at 1000", cast<double>(rms_norm(cast<half>(tape.constant(thousand)))).value()[0], 1,
-        Tolerance::exact(), "course §5, B07");
+        exact, "course §5, bridge B07");
     report.number("bfloat16: RMSNorm at 1000",
-        cast<double>(rms_norm(cast<bfloat16>(tape.constant(thousand)))).value()[0], 1, Tolerance::exact(),
-        "course §5, B07");
+        cast<double>(rms_norm(cast<bfloat16>(tape.constant(thousand)))).value()[0], 1, exact, "course §5, bridge B07");
     report.number("half: 1e-4 promoted after squaring, ε = 1e-10", norm<half>(small, 1e-10, false).value()[0],
-        10.001659393310547, Tolerance::relative(1e-12), "NumPy: the square is lost");
+        10.001659393310547, relative(1e-12), "NumPy: the square is lost");
     report.number("half: 1e-4 promoted before squaring", norm<half>(small, 1e-10, true).value()[0], 0.9950388246171448,
-        Tolerance::relative(1e-12), "NumPy");
+        relative(1e-12), "NumPy");
 
     constexpr double eps = 1e-10;
-    Generator rng{Seed(options.seed_or(7))};
+    Generator rng = options.rng(7);
     const Array<double> row = rms_norm(tape.constant(rng.standard_normal({64})), {}, 1e-300).value();
     const Array<double> magnitudes = geomspace(1e-6, 6e4, 109);
     report.plot({"sweep", "Output scale of a row stored in low precision, ε = 1e-10", {"RMS of the input", true},
@@ -80,12 +68,6 @@ void run(Report& report, const ExperimentOptions& options) {
         "bfloat16 keeps 8 bits: a rounding is at most 3.9e-3, its range is float's");
     report.plot(std::move(errors));
     report.tape(norm<half>(small, 1e-10, false).named("y"));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"low_precision", "5", "Where must a low-precision norm be promoted: before or after squaring?", run};
 }
 
 } // namespace chalkgrad::low_precision_experiment

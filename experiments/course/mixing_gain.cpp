@@ -1,27 +1,11 @@
-// mHC (arXiv:2512.24880 §5.4): how much 60 layers of stream mixing amplify. Free matrices (HC) against Sinkhorn's
-// (mHC).
-#include <chalkgrad/autograd/check/jacobian.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
+// mHC (arXiv:2512.24880 §5.4): how much 60 layers of stream mixing amplify, free matrices (HC) against Sinkhorn's.
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/streams/sinkhorn_log.hpp>
-
-#include <algorithm>
-#include <map>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::mixing_gain_experiment {
 namespace {
 
-using X = Var<double>;
-
 constexpr std::size_t streams = 4, layers = 60;
-constexpr std::uint64_t reference_seed = 51;
 
 /// The paper's gains: the largest |row sum| is what a signal of equal streams becomes, the largest |column sum| a
 /// gradient.
@@ -50,9 +34,10 @@ Gains gains(const std::vector<X>& h) {
 
 double worst(const std::vector<double>& gains) { return *std::max_element(gains.begin(), gains.end()); }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    const Array<double> noise =
-        Generator(Seed(options.seed_or(reference_seed))).standard_normal({layers, streams, streams});
+    const Array<double> noise = options.rng(51).standard_normal({layers, streams, streams});
     Tape tape;
     Array<double> identity = Array<double>::from_shape({streams, streams});
     for (std::size_t i = 0; i < streams * streams; ++i) identity.data()[i] = i % (streams + 1) == 0 ? 1 : 0;
@@ -66,8 +51,7 @@ void run(Report& report, const ExperimentOptions& options) {
     std::map<std::string, Gains> all;
     const auto add = [&](const std::string& row, const std::vector<X>& h, bool drawn) {
         const Gains& g = all[row] = gains(h);
-        const Tolerance tolerance = Tolerance::relative(1e-9);
-        judge(report, row, tolerance,
+        judge(report, row, relative(1e-9),
             {{"largest row of one layer", g.row}, {"largest column of one layer", g.column},
                 {"worst forward", worst(g.forward)}, {"worst backward", worst(g.backward)},
                 {"forward, all layers", g.forward.back()}, {"backward, all layers", g.backward.back()},
@@ -99,12 +83,6 @@ void run(Report& report, const ExperimentOptions& options) {
         "the paper's 27B model: at most about 1.6");
     report.measured("mHC, s = 6, 20 iterations: worst forward gain", worst(all.at("mHC, s = 6, k = 20").forward),
         "the paper: about 1.00 to 1.01; here exactly 1, as the rows come last. Random logits are no trained model's");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"mixing_gain", "12", "Over 60 layers, how much does the mixing of residual streams amplify?", run};
 }
 
 } // namespace chalkgrad::mixing_gain_experiment

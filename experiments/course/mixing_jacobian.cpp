@@ -1,32 +1,17 @@
-// Course §12: a doubly stochastic A never amplifies. If A depends on X, the derivative of A(X) X has a second term that
-// may.
-#include <chalkgrad/autograd/check/jacobian.hpp>
-#include <chalkgrad/autograd/graph/dot.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
+// Course §12: a doubly stochastic A never amplifies. If A depends on X, the derivative of A(X) X may.
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/shape/shape_ops.hpp>
 #include <chalkgrad/ops/streams/mhc_mix.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::mixing_jacobian_experiment {
 namespace {
 
-using X = Var<double>;
-
 constexpr std::size_t n = 4, d = 8;
-constexpr std::uint64_t reference_seed = 61;
+
+} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(reference_seed))};
+    Generator rng = options.rng(61);
     const Array<double> streams = rng.standard_normal({n, d}),
                         phi = rng.normal(0, 1 / std::sqrt(double(n * d)), {n * d, n * n});
 
@@ -43,27 +28,20 @@ void run(Report& report, const ExperimentOptions& options) {
         const double of_full = singular_values(full).front(), of_fixed = singular_values(fixed).front();
 
         const std::string row = fmt::format("alpha = {}", alpha);
-        const Tolerance tolerance = Tolerance::relative(1e-10);
+        const Tolerance tolerance = relative(1e-10);
         judge(report, row, tolerance,
             {{"largest singular value, fixed A", of_fixed}, {"largest singular value, A(X)", of_full},
                 {"Frobenius norm of the difference", norm(full - fixed)}});
         // The rows of A sum to 1 exactly: each output lies between the smallest and the largest stream.
         const double above = amax(y - amax(x, 0, true)).item(), below = amax(amin(x, 0, true) - y).item();
-        report.number(row + ": outputs outside the convex bound", std::max({above, below, 0.0}), 0,
-            Tolerance::absolute(1e-12), "course §12");
+        report.number(row + ": outputs outside the convex bound", std::max({above, below, 0.0}), 0, absolute(1e-12),
+            "course §12");
         for (Series& series : plot.series) series.x.push_back(alpha);
         plot.series[0].y.push_back(of_full), plot.series[1].y.push_back(of_fixed);
     }
     report.measured("alpha = 16: gain of A(X) over gain of fixed A", plot.series[0].y.back() / plot.series[1].y.back(),
         "course §12: the bound holds for values; it does not bound the derivative of an input-dependent A");
     report.plot(plot);
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"mixing_jacobian", "12",
-        "Does input-dependent mixing amplify gradients although its matrix never amplifies a value?", run};
 }
 
 } // namespace chalkgrad::mixing_jacobian_experiment

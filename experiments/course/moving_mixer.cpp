@@ -1,19 +1,9 @@
-// Course §12: when A depends on X, the derivative of A(X) belongs to the gradient. stop_gradient shows what is missing
-// without it.
-#include <chalkgrad/autograd/check/gradcheck.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
+// Course §12: if A depends on X, the derivative of A(X) belongs to the gradient; stop_gradient shows what is missing.
 #include <chalkgrad/autograd/tape/cast.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/shape/shape_ops.hpp>
 #include <chalkgrad/ops/streams/mhc_mix.hpp>
 #include <chalkgrad/ops/streams/sinkhorn_log.hpp>
-
-#include <cmath>
 
 namespace chalkgrad::moving_mixer_experiment {
 namespace {
@@ -23,58 +13,56 @@ constexpr std::ptrdiff_t n = 4, d = 8;
 struct Mixer {
     Array<double> x, w, bias, cotangent;
 
-    Var<double> matrix(const Var<double>& streams, double alpha) const {
+    X matrix(const X& streams, double alpha) const {
         const Tape tape = streams.tape();
-        const Var<double> logits = reshape(matmul(reshape(streams, {1, n * d}), tape.constant(w, "W")), {n, n});
+        const X logits = reshape(matmul(reshape(streams, {1, n * d}), tape.constant(w, "W")), {n, n});
         return sinkhorn_log(alpha * logits + tape.constant(bias, "B"));
     }
     /// Σ cotangent · A(x) x, with or without the derivative of A.
-    Var<double> loss(const Var<double>& streams, double alpha, bool fixed) const {
-        const Var<double> a = matrix(streams, alpha);
+    X loss(const X& streams, double alpha, bool fixed) const {
+        const X a = matrix(streams, alpha);
         return sum(streams.tape().constant(cotangent, "cotangent") * matmul(fixed ? stop_gradient(a) : a, streams));
     }
     Array<double> gradient(double alpha, bool fixed) const {
         Tape tape;
-        const Var<double> streams = tape.variable(x);
+        const X streams = tape.variable(x);
         loss(streams, alpha, fixed).backward();
         return streams.grad();
     }
 };
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(12))};
+    Generator rng = options.rng(12);
     const Mixer mixer{rng.standard_normal({n, d}), rng.normal(0, 1 / std::sqrt(double(n * d)), {n * d, n * n}),
         rng.standard_normal({n, n}), rng.standard_normal({n, d})};
     Tape tape;
-    const Var<double> x = tape.variable(mixer.x), loss = mixer.loss(x, 4, false);
-    const Var<double> one_op = sum(tape.constant(mixer.cotangent) * mhc_mix_xdep(x, tape.constant(mixer.w),
-                                                                        tape.constant(mixer.bias), tape.constant(4.)));
-    report.number("α = 4: the op mhc_mix_xdep / its parts", one_op.item() / loss.item(), 1, Tolerance::relative(1e-12),
-        "two routes");
-    report.number("α = 4: value with stop_gradient − without", mixer.loss(x, 4, true).item() - loss.item(), 0,
-        Tolerance::exact(), "stop_gradient changes no value");
+    const X x = tape.variable(mixer.x), loss = mixer.loss(x, 4, false);
+    const X one_op = sum(tape.constant(mixer.cotangent) *
+                         mhc_mix_xdep(x, tape.constant(mixer.w), tape.constant(mixer.bias), tape.constant(4.)));
+    report.number(
+        "α = 4: the op mhc_mix_xdep / its parts", one_op.item() / loss.item(), 1, relative(1e-12), "two routes");
+    report.number("α = 4: value with stop_gradient − without", mixer.loss(x, 4, true).item() - loss.item(), 0, exact,
+        "stop_gradient changes no value");
     const DirectionalSlope slope = directional_slope(loss, x);
-    report.number("α = 4: full gradient / differences", slope.backward / slope.difference, 1, Tolerance::absolute(1e-9),
+    report.number("α = 4: full gradient / differences", slope.backward / slope.difference, 1, absolute(1e-9),
         "differences in long double");
 
-    Series missing{"", {}, {}, Mark::line_points};
-    for (const double alpha : geomspace(0.01, 100, 25)) {
-        const Array<double> full = mixer.gradient(alpha, false), fixed = mixer.gradient(alpha, true);
-        missing.add(alpha, norm(full - fixed) / norm(full));
-    }
+    const Series missing = curve(
+        "", geomspace(0.01, 100, 25),
+        [&](double alpha) {
+            const Array<double> full = mixer.gradient(alpha, false);
+            return norm(full - mixer.gradient(alpha, true)) / norm(full);
+        },
+        Mark::line_points);
     report.number("α = 0: full gradient − fixed-A gradient", norm(mixer.gradient(0, false) - mixer.gradient(0, true)),
-        0, Tolerance::absolute(1e-15), "course §12: nothing is missing when A is fixed");
+        0, absolute(1e-15), "course §12: nothing is missing when A is fixed");
     report.measured("part of the gradient that a fixed A misses, at most",
         *std::max_element(missing.y.begin(), missing.y.end()), "course §12: the full derivative includes that of A(X)");
     report.plot({"missing", "What a gradient with A held fixed leaves out", {"α, how strongly X moves A", true},
         {"‖full − fixed‖ / ‖full‖", true}, {missing}});
     report.tape(mixer.loss(Tape().variable(mixer.x, "X"), 4, false).named("loss"));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"moving_mixer", "12", "How much of the gradient is lost when A(X) is treated as fixed?", run};
 }
 
 } // namespace chalkgrad::moving_mixer_experiment

@@ -1,13 +1,5 @@
-// Course §5: RMSNorm's Jacobian has two eigenvalues, r across x and r ε/(⟨x²⟩ + ε) along it; where the input is small,
-// both are large.
-#include <chalkgrad/autograd/check/jacobian.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
+// Course §5: the Jacobian of RMSNorm has two eigenvalues, r across x and r ε/(⟨x²⟩ + ε) along it.
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::norm_eigenvalues_experiment {
 namespace {
@@ -30,36 +22,32 @@ Eigenvalues of_jacobian(double rms) {
     return {values.front(), values.back()};
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions&) {
-    const Tolerance tolerance = Tolerance::relative(1e-9);
+    const auto check = [&](const std::string& row, const char* column, double tape, double formula, const char* text) {
+        report.number(fmt::format("{}: {}", row, column), tape, reference(report, row, column), relative(1e-9),
+            "closed form, course §5");
+        report.number(fmt::format("{}: {}, tape / formula", row, column), tape / formula, 1, relative(1e-9), text);
+    };
     for (const double rms : {1., 1e-3, 0.}) {
         const std::string row = fmt::format("RMS {}", rms);
         const Eigenvalues tape = of_jacobian(rms), formula = closed_form(rms);
-        report.number(
-            row + ": across x", tape.across, reference(report, row, "across x"), tolerance, "closed form, course §5");
-        report.number(
-            row + ": along x", tape.along, reference(report, row, "along x"), tolerance, "closed form, course §5");
-        report.number(row + ": across x, tape / formula", tape.across / formula.across, 1, tolerance, "r");
-        report.number(row + ": along x, tape / formula", tape.along / formula.along, 1, tolerance, "r ε/(⟨x²⟩ + ε)");
+        check(row, "across x", tape.across, formula.across, "r");
+        check(row, "along x", tape.along, formula.along, "r ε/(⟨x²⟩ + ε)");
     }
 
     Plot plot{"eigenvalues", "Eigenvalues of RMSNorm's Jacobian, ε = 1e-6", {"RMS of the input", true},
         {"eigenvalue", true}, {}};
-    plot.series = {{"across x", {}, {}, Mark::line}, {"along x", {}, {}, Mark::line},
-        {"across, tape", {}, {}, Mark::points}, {"along, tape", {}, {}, Mark::points}};
-    const auto add = [&](std::size_t first, double rms, const Eigenvalues& values) {
-        for (const std::size_t i : {0, 1}) plot.series[first + i].x.push_back(rms);
-        plot.series[first].y.push_back(values.across), plot.series[first + 1].y.push_back(values.along);
+    const auto add = [&](const char* kind, Mark mark, const Array<double>& sizes, Eigenvalues (*of)(double rms)) {
+        plot.series.push_back(curve(
+            fmt::format("across{}", kind), sizes, [&](double rms) { return of(rms).across; }, mark));
+        plot.series.push_back(curve(
+            fmt::format("along{}", kind), sizes, [&](double rms) { return of(rms).along; }, mark));
     };
-    for (int i = -60; i <= 10; ++i) add(0, std::pow(10., i / 10.), closed_form(std::pow(10., i / 10.)));
-    for (int i = -12; i <= 2; ++i) add(2, std::pow(10., i / 2.), of_jacobian(std::pow(10., i / 2.)));
+    add(" x", Mark::line, geomspace(1e-6, 10, 71), closed_form);
+    add(", tape", Mark::points, geomspace(1e-6, 10, 15), of_jacobian);
     report.plot(plot);
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"norm_eigenvalues", "5", "How does RMSNorm stretch a gradient, by the size of its input?", run};
 }
 
 } // namespace chalkgrad::norm_eigenvalues_experiment

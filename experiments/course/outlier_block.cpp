@@ -1,13 +1,6 @@
 // Course §6: one block of the frozen stack gets a down projection m times as large. Who notices, forward and backward?
 #include <chalkgrad/experiments/course/block_stack.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/parallel.hpp>
-
-#include <algorithm>
-
-#include <fmt/format.h>
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::outlier_block_experiment {
 namespace {
@@ -15,7 +8,6 @@ namespace {
 using nn::Placement;
 
 constexpr std::size_t depth = 24, outlier = 12; // the block, from 1
-constexpr std::uint64_t reference_seed = 11;
 
 struct Case {
     Placement placement;
@@ -23,19 +15,21 @@ struct Case {
     StackRun run;
 };
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
     std::vector<Case> cases;
     for (const Placement placement : {Placement::pre, Placement::peri})
         for (const double m : {1., 10., 100.}) cases.push_back({placement, m, {}});
     parallel_for(cases.size(), [&](std::size_t i) {
-        BlockStack stack = draw_stack(options.seed_or(reference_seed), depth);
+        BlockStack stack = draw_stack(options.seed_or(11), depth);
         stack.blocks[outlier - 1].wd *= cases[i].m;
         cases[i].run = run_stack(stack, cases[i].placement, true);
     });
 
     Plot states{"rms", "Block 12 writes m times as much", {"block"}, {"RMS(x)", true}, {}};
     Plot gradients{"gradients", "Gradient of the down projection", {"block"}, {"‖∂ℓ/∂W_d‖", true}, {}};
-    const Tolerance tolerance = Tolerance::relative(1e-10);
+    const Tolerance tolerance = relative(1e-10);
     for (const Case& c : cases) {
         const std::string row = fmt::format("{}, m = {}", nn::name(c.placement), c.m);
         judge(report, row, tolerance, {{"RMS after block 24", c.run.rms.back()}, {"largest |x|", c.run.largest}});
@@ -57,12 +51,6 @@ void run(Report& report, const ExperimentOptions& options) {
     report.measured("peri: final RMS, m = 100 over m = 1",
         series_at(states, "peri, m = 100") / series_at(states, "peri, m = 1"),
         "Peri-LN paper (arXiv:2502.02732): the output norm removes a branch's scale; what is left is its ε");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"outlier_block", "6", "One block writes a hundred times too much: what do Pre and Peri make of it?", run};
 }
 
 } // namespace chalkgrad::outlier_block_experiment

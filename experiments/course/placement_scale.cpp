@@ -1,39 +1,31 @@
 // Course §6: the stack of forward_scale under three more placements, with what chance alone predicts.
-#include <chalkgrad/autograd/graph/dot.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/nn/layers/residual.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm_floor.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
 
 namespace chalkgrad::placement_scale_experiment {
 namespace {
 
 constexpr std::size_t depth = 36, d = 256;
 
-double rms(const Var<double>& h) { return sqrt(mean(square(h))).item(); }
+double rms(const X& h) { return sqrt(mean(square(h))).item(); }
 
 /// One step of a placement, F(h) = W h and DeepNorm's constants for this depth.
-Var<double> step(nn::Placement placement, const Var<double>& h, const Var<double>& w) {
+X step(nn::Placement placement, const X& h, const X& w) {
     const bool deep = placement == nn::Placement::deepnorm;
     const double alpha = std::pow(2. * depth, 0.25), beta = deep ? std::pow(8. * depth, -0.25) : 1;
-    const auto f = [&](const Var<double>& x) { return deep ? beta * matmul(w, x) : matmul(w, x); };
+    const auto f = [&](const X& x) { return deep ? beta * matmul(w, x) : matmul(w, x); };
     return nn::residual(
-        placement, h, f, [](const Var<double>& x, int) { return rms_norm_floor(x); }, alpha);
+        placement, h, f, [](const X& x, int) { return rms_norm_floor(x); }, alpha);
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(5))};
+    Generator rng = options.rng(5);
     Tape tape;
-    const Var<double> h0 = tape.constant(rng.standard_normal({d}), "h0");
-    std::vector<Var<double>> stack;
-    for (std::size_t l = 0; l < depth; ++l)
-        stack.push_back(tape.constant(rng.normal(0, 1 / std::sqrt(double(d)), {d, d}), "W"));
+    const X h0 = tape.constant(rng.standard_normal({d}), "h0");
+    const std::vector<X> stack = random_matrices(tape, rng, depth, d);
 
     using nn::Placement;
     struct Case {
@@ -44,13 +36,13 @@ void run(Report& report, const ExperimentOptions& options) {
     for (const Case& each : {Case{Placement::pre, 6.423482855953835}, {Placement::peri, 6.330519072959164},
              {Placement::output_only, 6.330519072959164}, {Placement::post, 1}, {Placement::deepnorm, 1}}) {
         Series curve{nn::name(each.placement), {0}, {rms(h0)}, Mark::line_points};
-        Var<double> h = h0;
+        X h = h0;
         for (std::size_t l = 0; l < depth; ++l) {
             h = step(each.placement, h, stack[l]);
             curve.add(double(l + 1), rms(h));
         }
         report.seeded_number(std::string("RMS after step 36, ") + curve.name, curve.y.back(), each.numpy,
-            Tolerance::relative(1e-12), "NumPy, same draws");
+            relative(1e-12), "NumPy, same draws");
         plot.series.push_back(std::move(curve));
     }
     report.measured("peri − output_only", plot.series[1].y.back() - plot.series[2].y.back(),
@@ -70,15 +62,8 @@ void run(Report& report, const ExperimentOptions& options) {
             to_dot(graph_of(drawn, {0}), std::string(nn::name(placement)) + ": " + nn::formula(placement)));
     }
     Tape shown;
-    const Var<double> h = shown.variable(rng.standard_normal({4}), "h"),
-                      w = shown.variable(rng.normal(0, 0.5, {4, 4}), "W");
+    const X h = shown.variable(rng.standard_normal({4}), "h"), w = shown.variable(rng.normal(0, 0.5, {4, 4}), "W");
     report.tape(step(Placement::peri, h, w).named("h next"));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"placement_scale", "6", "What do Peri-LN, an output norm and DeepNorm do to the same stack?", run};
 }
 
 } // namespace chalkgrad::placement_scale_experiment

@@ -1,8 +1,7 @@
 // Course §2: what its history cites and no run without training or other hardware can show.
-#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::published_figures_experiment {
-namespace {
 
 void run(Report& report, const ExperimentOptions&) {
     report.not_reproduced("RMSNorm saves 7–64 % of the running time (course §2)",
@@ -10,12 +9,6 @@ void run(Report& report, const ExperimentOptions&) {
     report.not_reproduced(
         "warm-up that Pre-LN can do without (course §2)", "a statement on training runs (Xiong et al. 2020)");
     report.not_reproduced("Dynamic Erf with Muon, 1B models, 1,000 steps (course §11)", "a training run");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"published_figures", "2", "Which of the cited figures need training or other hardware?", run};
 }
 
 } // namespace chalkgrad::published_figures_experiment

@@ -1,23 +1,9 @@
-// Dong et al. 2021 (arXiv:2103.03404): attention alone makes all tokens equal, doubly exponentially in depth. Skips
-// prevent it.
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
+// Dong et al. 2021 (arXiv:2103.03404): attention alone makes all tokens equal; skips prevent it.
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::rank_collapse_experiment {
 namespace {
-
-using X = Var<double>;
 
 constexpr std::size_t tokens = 32, d = 64, depth = 12;
 constexpr std::uint64_t reference_seed = 41;
@@ -55,6 +41,8 @@ X small_layer() {
     return (y - mean(y, 0, true)).named("Y − 1 ȳᵀ");
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
     Plot plot{
         "distance", "Distance of the tokens from being all equal", {"attention layer"}, {"‖X − 1x̄ᵀ‖/‖X‖", true}, {}};
@@ -64,10 +52,8 @@ void run(Report& report, const ExperimentOptions& options) {
         for (std::size_t l = 0; l <= depth; ++l) {
             const std::string column = fmt::format("distance after layer {}", l);
             // Below 1e-12 the tokens differ by rounding only: there is no digit to compare.
-            if (r[l] > 1e-12) judge(report, v.name, Tolerance::relative(1e-6), {{column, r[l]}});
-            else
-                report.number(
-                    fmt::format("{}: {}", v.name, column), r[l], 0, Tolerance::absolute(1e-14), "rounding alone");
+            if (r[l] > 1e-12) judge(report, v.name, relative(1e-6), {{column, r[l]}});
+            else report.number(fmt::format("{}: {}", v.name, column), r[l], 0, absolute(1e-14), "rounding alone");
         }
         plot.series.push_back({v.name, iota(0, depth), r, Mark::line_points});
     }
@@ -81,13 +67,6 @@ void run(Report& report, const ExperimentOptions& options) {
     report.measured(
         "with skip: distance after layer 12", plot.series[2].y.back(), "the paper: skips prevent the collapse");
     report.tape(small_layer());
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"rank_collapse", "4",
-        "What happens to the tokens in a stack of attention layers without a residual stream?", run};
 }
 
 } // namespace chalkgrad::rank_collapse_experiment

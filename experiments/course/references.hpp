@@ -2,6 +2,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,15 +15,11 @@ namespace chalkgrad {
 /// Where the reference values come from.
 inline constexpr const char* reference_source = "NumPy and PyTorch in float64, same draws";
 
-/// Reference values of one experiment, which may have several tables.
+/// Reference values of one experiment, which may have several tables; a row has one value for each column.
 struct ReferenceTable {
-    struct Row {
-        std::string_view name;
-        std::vector<double> values; ///< one for each column
-    };
-    std::string_view experiment;
-    std::vector<std::string_view> columns;
-    std::vector<Row> rows;
+    std::string experiment;
+    std::vector<std::string> columns;
+    std::map<std::string, std::vector<double>, std::less<>> rows;
 };
 
 const std::vector<ReferenceTable>& reference_tables();

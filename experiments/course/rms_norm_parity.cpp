@@ -1,57 +1,35 @@
-// Course §5, bridge B07: RMSNorm of NumPy's seed 7, its value to the last digits, its gradient against the primitive
-// ops.
-#include <chalkgrad/autograd/check/gradcheck.hpp>
-#include <chalkgrad/autograd/graph/dot.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
+// Course §5, bridge B07 from NumPy to PyTorch: RMSNorm of seed 7, its gradient against the primitive ops.
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::rms_norm_parity_experiment {
-namespace {
 
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(7))};
+    Generator rng = options.rng(7);
     Tape tape;
-    const Var<double> x = tape.variable(rng.standard_normal({3, 5}), "x"),
-                      w = tape.variable(rng.standard_normal({5}), "w");
-    const Var<double> y = rms_norm(x, w).named("y");
+    const X x = tape.variable(rng.standard_normal({3, 5}), "x"), w = tape.variable(rng.standard_normal({5}), "w");
+    const X y = rms_norm(x, w).named("y");
     report.tape(y);
     const double numpy[] = {
         0.0017725095587899056, -0.8321950396094452, 0.2599711107188089, 3.5088662648290994, 1.215027790273762};
     for (std::size_t j = 0; j < 5; ++j)
-        report.seeded_number(
-            fmt::format("y[0, {}]", j), y.data()[j], numpy[j], Tolerance::relative(1e-13), "NumPy, B07");
-    report.seeded_number("sum of y", sum(y).item(), 7.8251391156514325, Tolerance::relative(1e-14), "NumPy, B07");
+        report.seeded_number(fmt::format("y[0, {}]", j), y.data()[j], numpy[j], relative(1e-13), "NumPy, bridge B07");
+    report.seeded_number("sum of y", sum(y).item(), 7.8251391156514325, relative(1e-14), "NumPy, bridge B07");
 
     const GradcheckReport check = gradcheck({y}, {x, w});
-    report.number(
-        "gradcheck: largest relative error", check.difference, 0, Tolerance::absolute(1e-9), "B07: gradcheck");
+    report.number("gradcheck: largest relative error", check.difference, 0, absolute(1e-9), "bridge B07: gradcheck");
 
     // The same from seven primitive ops: another route to the same gradients.
     Tape steps;
-    const Var<double> x2 = steps.variable(x.value(), "x"), w2 = steps.variable(w.value(), "w");
-    const Var<double> y2 = rms_norm_composed(x2, w2).named("y");
+    const X x2 = steps.variable(x.value(), "x"), w2 = steps.variable(w.value(), "w");
+    const X y2 = rms_norm_composed(x2, w2).named("y");
     const auto one = grad(sum(square(y)), std::vector{x, w}), other = grad(sum(square(y2)), std::vector{x2, w2});
     const double apart = std::max(largest(one[0] - other[0]), largest(one[1] - other[1]));
-    report.number("gradients of Σ y²: one op against primitive ones", apart, 0, Tolerance::absolute(1e-10),
-        "B07: rtol 1e-9, atol 1e-10");
+    report.number("gradients of Σ y²: one op against primitive ones", apart, 0, absolute(1e-10),
+        "bridge B07: rtol 1e-9, atol 1e-10");
 
     Tape drawn;
     rms_norm_composed(drawn.variable(x.value(), "x"), drawn.variable(w.value(), "w")).named("y");
     report.graph("primitive", to_dot(graph_of(drawn, {0}), "RMSNorm from primitive ops"));
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"rms_norm_parity", "5", "Do the course's listing and our RMSNorm agree, values and gradients?", run};
 }
 
 } // namespace chalkgrad::rms_norm_parity_experiment

@@ -1,16 +1,6 @@
 // Course §12: how far 1, 20 and 100 Sinkhorn iterations are from doubly stochastic, in both orders of the half-steps.
-#include <chalkgrad/autograd/check/jacobian.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/streams/sinkhorn_log.hpp>
-
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::sinkhorn_residuals_experiment {
 namespace {
@@ -23,18 +13,17 @@ Array<double> sinkhorn(const Array<double>& logits, std::ptrdiff_t iterations, S
 /// max |Σ − 1| over the sums along an axis.
 double residual(const Array<double>& a, std::ptrdiff_t axis) {
     Tape tape;
-    const Var<double> sums = sum(tape.constant(a), axis);
-    double most = 0;
-    for (std::size_t i = 0; i < sums.size(); ++i) most = std::max(most, std::abs(sums.data()[i] - 1));
-    return most;
+    return largest(sum(tape.constant(a), axis).value() - 1.);
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    const Array<double> draws = Generator{Seed(options.seed_or(6))}.standard_normal({4, 4});
+    const Array<double> draws = options.rng(6).standard_normal({4, 4});
     const auto check = [&](const std::string& name, double value, double numpy) {
         // Below 1e-12 both are rounding.
-        report.seeded_number(name, value, numpy < 1e-12 ? 0 : numpy,
-            numpy < 1e-12 ? Tolerance::absolute(1e-14) : Tolerance::relative(1e-8), "NumPy, same draws");
+        report.seeded_number(name, value, numpy < 1e-12 ? 0 : numpy, numpy < 1e-12 ? absolute(1e-14) : relative(1e-8),
+            "NumPy, same draws");
     };
     struct Case {
         double scale;
@@ -53,15 +42,14 @@ void run(Report& report, const ExperimentOptions& options) {
             check(fmt::format("logits × {:g}, {} iterations: column sums", each.scale, k), residual(a, 0),
                 each.columns[i]);
             report.number(fmt::format("logits × {:g}, {} iterations: row sums", each.scale, k), residual(a, 1), 0,
-                Tolerance::absolute(1e-14), "rows come last: exact");
+                absolute(1e-14), "rows come last: exact");
         }
         const double sigma = singular_values(sinkhorn(logits, 2000, SinkhornOrder::cols_first))[1];
         report.seeded_number(fmt::format("logits × {:g}: σ₂² of the limit", each.scale), sigma * sigma, each.rate,
-            Tolerance::relative(1e-9), "NumPy: the factor an iteration gains");
-        Series curve{fmt::format("logits × {:g}", each.scale)};
-        for (std::ptrdiff_t k = 1; k <= 60; ++k)
-            curve.add(double(k), std::max(residual(sinkhorn(logits, k, SinkhornOrder::cols_first), 0), 1e-16));
-        plot.series.push_back(std::move(curve));
+            relative(1e-9), "NumPy: the factor an iteration gains");
+        plot.series.push_back(curve(fmt::format("logits × {:g}", each.scale), linspace(1, 60, 60), [&](double k) {
+            return std::max(residual(sinkhorn(logits, std::ptrdiff_t(k), SinkhornOrder::cols_first), 0), 1e-16);
+        }));
     }
     const Array<double> logits = 3 * draws;
     const double rows[] = {0.6431815813669743, 4.002179119655391e-05, 1.1e-16};
@@ -75,15 +63,8 @@ void run(Report& report, const ExperimentOptions& options) {
     const Array<double> raised = logits + 800.;
     const Array<double> a = sinkhorn(raised, 20, SinkhornOrder::cols_first),
                         b = sinkhorn(logits, 20, SinkhornOrder::cols_first);
-    report.number("logits + 800: largest change", largest(a - b), 0, Tolerance::absolute(1e-12),
-        "the log domain; exp(800) would be inf");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {
-        "sinkhorn_residuals", "12", "How doubly stochastic is a matrix after 1, 20 and 100 Sinkhorn iterations?", run};
+    report.number(
+        "logits + 800: largest change", largest(a - b), 0, absolute(1e-12), "the log domain; exp(800) would be inf");
 }
 
 } // namespace chalkgrad::sinkhorn_residuals_experiment

@@ -1,24 +1,16 @@
 // Course §7: c tanh(s/c) bounds a score and leaves Q and K alone. The price is a slope that dies where the cap bites.
-#include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/reduce/softmax.hpp>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::soft_cap_experiment {
 namespace {
 
-struct Curve {
-    Array<double> value, slope;
-};
-
 Curve capped(const Array<double>& scores, double cap) {
-    Tape tape;
-    const Var<double> s = tape.variable(scores), y = softcap(s, cap);
-    sum(y).backward();
-    return {y.value(), s.grad()};
+    return values_and_slopes(scores, [&](const X& s) { return softcap(s, cap); });
 }
+
+} // namespace
 
 void run(Report& report, const ExperimentOptions&) {
     const Array<double> s{10, 30, 60, 100, 1000};
@@ -27,10 +19,8 @@ void run(Report& report, const ExperimentOptions&) {
         0.8966295596049144, 0.4199743416140261, 0.07065082485316447, 0.005077603122961362, 4.457532631361346e-29};
     const Curve here = capped(s, 30);
     for (std::size_t i = 0; i < s.size(); ++i) {
-        report.number(
-            fmt::format("c = 30, s = {:g}: value", s[i]), here.value[i], value[i], Tolerance::relative(1e-14), "NumPy");
-        report.number(
-            fmt::format("c = 30, s = {:g}: slope", s[i]), here.slope[i], slope[i], Tolerance::relative(1e-12), "NumPy");
+        report.number(fmt::format("c = 30, s = {:g}: value", s[i]), here.value[i], value[i], relative(1e-14), "NumPy");
+        report.number(fmt::format("c = 30, s = {:g}: slope", s[i]), here.slope[i], slope[i], relative(1e-12), "NumPy");
     }
     report.measured(
         "c = 30, s = 1000: distance to the cap", 30 - here.value[4], "in double the bound is reached: ≤, no longer <");
@@ -47,9 +37,5 @@ void run(Report& report, const ExperimentOptions&) {
     report.plot(std::move(slopes));
     report.tape(softmax(softcap(Tape().variable(xt::xarray<double>{10, 30, 60, 100}, "s"), 30)).named("p"));
 }
-
-} // namespace
-
-Experiment experiment() { return {"soft_cap", "7", "What does a soft cap do to scores and to their gradients?", run}; }
 
 } // namespace chalkgrad::soft_cap_experiment

@@ -1,53 +1,41 @@
 // Course §5: LayerNorm and RMSNorm of the same four numbers, and of a constant vector, which tells them apart.
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace chalkgrad::two_norms_experiment {
 namespace {
 
 constexpr double eps = 1e-6;
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions&) {
     Tape tape;
-    const Var<double> x = tape.constant(xt::xarray<double>{2, -1, 3, 0}, "x");
-    report.number("mean μ", mean(x).item(), 1, Tolerance::exact(), "course §5");
-    report.number("variance σ²", var_biased(x).item(), 2.5, Tolerance::exact(), "course §5");
-    report.number("RMS", sqrt(mean(square(x))).item(), std::sqrt(3.5), Tolerance::relative(1e-15), "course §5: √3.5");
+    const X x = tape.constant(xt::xarray<double>{2, -1, 3, 0}, "x");
+    report.number("mean μ", mean(x).item(), 1, exact, "course §5");
+    report.number("variance σ²", var_biased(x).item(), 2.5, exact, "course §5");
+    report.number("RMS", sqrt(mean(square(x))).item(), std::sqrt(3.5), relative(1e-15), "course §5: √3.5");
 
     const Array<double> centred = layer_norm(x, {}, {}, eps).value(), scaled = rms_norm(x, {}, eps).value();
     const double course_layer[] = {0.632, -1.265, 1.265, -0.632}, course_rms[] = {1.069, -0.535, 1.604, 0};
     for (std::size_t i = 0; i < 4; ++i)
-        report.number(fmt::format("LayerNorm, coordinate {}", i + 1), centred[i], course_layer[i],
-            Tolerance::decimals(3), "course §5");
+        report.number(
+            fmt::format("LayerNorm, coordinate {}", i + 1), centred[i], course_layer[i], decimals(3), "course §5");
     for (std::size_t i = 0; i < 4; ++i)
-        report.number(fmt::format("RMSNorm, coordinate {}", i + 1), scaled[i], course_rms[i], Tolerance::decimals(3),
-            "course §5");
+        report.number(fmt::format("RMSNorm, coordinate {}", i + 1), scaled[i], course_rms[i], decimals(3), "course §5");
 
-    const Var<double> constant = tape.constant(xt::xarray<double>{3, 3, 3, 3});
-    report.number(
-        "LayerNorm of (3, 3, 3, 3)", layer_norm(constant, {}, {}, eps).value()[0], 0, Tolerance::exact(), "course §5");
+    const X constant = tape.constant(xt::xarray<double>{3, 3, 3, 3});
+    report.number("LayerNorm of (3, 3, 3, 3)", layer_norm(constant, {}, {}, eps).value()[0], 0, exact, "course §5");
     report.number("RMSNorm of (3, 3, 3, 3)", rms_norm(constant, {}, eps).value()[0], 3 / std::sqrt(9 + eps),
-        Tolerance::relative(1e-15), "course §5: not 0; closed form");
+        relative(1e-15), "course §5: not 0; closed form");
 
     const Array<double> i{1, 2, 3, 4};
     report.plot({"coordinates", "One vector, two norms: only LayerNorm moves the zero", {"coordinate"}, {"value"},
         {series("x", i, x.value(), Mark::line_points), series("LayerNorm", i, centred, Mark::line_points),
             series("RMSNorm", i, scaled, Mark::line_points)}});
     Tape shown;
-    const Var<double> v = shown.variable(x.value(), "x");
+    const X v = shown.variable(x.value(), "x");
     report.tape((layer_norm(v, {}, {}, eps) - rms_norm(v, {}, eps)).named("LayerNorm − RMSNorm"));
 }
-
-} // namespace
-
-Experiment experiment() { return {"two_norms", "5", "What do LayerNorm and RMSNorm make of the same vector?", run}; }
 
 } // namespace chalkgrad::two_norms_experiment

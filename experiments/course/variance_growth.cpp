@@ -1,11 +1,6 @@
 // Peri-LN paper, course §6: at initialisation the variance of the residual stream grows linearly with depth.
 #include <chalkgrad/experiments/course/block_stack.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/parallel.hpp>
-
-#include <fmt/format.h>
+#include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::variance_growth_experiment {
 namespace {
@@ -13,18 +8,19 @@ namespace {
 using nn::Placement;
 
 constexpr std::size_t depth = 48, seeds = 5;
-constexpr std::uint64_t reference_seed = 300; // and the four after it
+
+} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
     const std::vector<double> blocks = iota(0, depth);
     Plot plot{"variance", "Mean square of the state, mean of 5 seeds", {"block"}, {"RMS(x)²"}, {}};
     for (const Placement placement : {Placement::pre, Placement::peri}) {
-        const std::vector<double> mean = mean_over_seeds(options.seed_or(reference_seed), seeds, [&](uint128 seed) {
+        const std::vector<double> mean = mean_over_seeds(options.seed_or(300), seeds, [&](uint128 seed) {
             std::vector<double> variance = run_stack(draw_stack(seed, depth), placement).rms;
             for (double& each : variance) each *= each;
             return variance;
         });
-        const Tolerance tolerance = Tolerance::relative(1e-10);
+        const Tolerance tolerance = relative(1e-10);
         const double per_block = slope(blocks, mean); // the mean of the slopes is the slope of the mean
         judge(report, nn::name(placement), tolerance,
             {{"slope of RMS^2 per block", per_block}, {"RMS^2 after block 48", mean.back()}});
@@ -36,12 +32,6 @@ void run(Report& report, const ExperimentOptions& options) {
     }
     report.plot(plot);
     report.not_reproduced("growth of the variance during training", "it takes training runs");
-}
-
-} // namespace
-
-Experiment experiment() {
-    return {"variance_growth", "6", "How fast does the residual stream grow with depth at initialisation?", run};
 }
 
 } // namespace chalkgrad::variance_growth_experiment

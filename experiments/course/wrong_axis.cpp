@@ -1,12 +1,7 @@
-// Course §5: a norm reduces over the features of one token. Over tokens the shapes fit as well; the Jacobian shows the
-// fault.
-#include <chalkgrad/autograd/check/jacobian.hpp>
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/report/experiment.hpp>
+// Course §5: a norm reduces over the features of one token. Over tokens the shapes fit; the Jacobian shows the fault.
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
 #include <chalkgrad/ops/shape/shape_ops.hpp>
-
-#include <cmath>
 
 namespace chalkgrad::wrong_axis_experiment {
 namespace {
@@ -22,13 +17,15 @@ double across_tokens(const Array<double>& j) {
     return most;
 }
 
+} // namespace
+
 void run(Report& report, const ExperimentOptions& options) {
-    Generator rng{Seed(options.seed_or(3))};
+    Generator rng = options.rng(3);
     const Array<double> x = rng.standard_normal({tokens, d});
-    const Array<double> right = jacobian([](const Var<double>& h) { return layer_norm(h); }, x);
-    const auto over_tokens = [](const Var<double>& h) { return transpose(layer_norm(transpose(h))); };
+    const Array<double> right = jacobian([](const X& h) { return layer_norm(h); }, x);
+    const auto over_tokens = [](const X& h) { return transpose(layer_norm(transpose(h))); };
     const Array<double> wrong = jacobian(over_tokens, x);
-    report.number("over features: largest derivative across tokens", across_tokens(right), 0, Tolerance::exact(),
+    report.number("over features: largest derivative across tokens", across_tokens(right), 0, exact,
         "course §5: over features of one token");
     report.measured("over tokens: largest derivative across tokens", across_tokens(wrong),
         "the fault; values and shapes look ordinary");
@@ -41,9 +38,5 @@ void run(Report& report, const ExperimentOptions& options) {
     show("tokens", "LayerNorm over tokens: every token sees every other", wrong);
     report.tape(over_tokens(Tape().variable(x, "h")).named("y"));
 }
-
-} // namespace
-
-Experiment experiment() { return {"wrong_axis", "5", "How does a reduction over the wrong axis show?", run}; }
 
 } // namespace chalkgrad::wrong_axis_experiment

@@ -1,4 +1,4 @@
-// The exercises: what a student derives and writes, and what `chalkgrad exercise` knows of each.
+// The exercises: what a student derives and writes, and what `chalkgrad exercise` knows of each (exercises.json).
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct TypicalFault {
 };
 
 struct Exercise {
-    std::string name;                     ///< a word, also of its file in experiments/exercises/
+    std::string name;                     ///< a word, also of its file in starters/
     std::string purpose;                  ///< one line
     std::string section;                  ///< of the course, or the paper
     std::string task = {};                ///< what to derive, in a few sentences

@@ -47,12 +47,6 @@ nlohmann::json array_json(const Array<double>& x) {
         {"numbers", std::vector<double>(x.begin(), x.end())}};
 }
 
-double number_of(const nlohmann::json& json) {
-    if (json.is_number()) return json.get<double>();
-    const double inf = std::numeric_limits<double>::infinity();
-    return json == "inf" ? inf : json == "-inf" ? -inf : std::numeric_limits<double>::quiet_NaN();
-}
-
 std::vector<std::size_t> index_of(std::size_t flat, const Array<double>& array) {
     std::vector<std::size_t> index(array.dimension());
     for (std::size_t axis = index.size(); axis-- > 0; flat /= array.shape(axis)) index[axis] = flat % array.shape(axis);

@@ -10,39 +10,15 @@
 #include <chalkgrad/experiments/present/block_jacobian.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
+#include <Eigen/Core>
 
 namespace chalkgrad {
 namespace {
 
-using Matrix = Array<double>;
-
-Matrix zeros(const std::vector<std::size_t>& shape) {
-    Matrix m(shape);
-    std::fill(m.data(), m.data() + m.size(), 0.0);
-    return m;
-}
-Matrix identity(std::size_t n) {
-    Matrix m = zeros({n, n});
-    for (std::size_t i = 0; i < n; ++i) m.data()[i * n + i] = 1;
-    return m;
-}
-
-Matrix product(const Matrix& a, const Matrix& b) {
-    const std::size_t rows = a.shape()[0], inner = a.shape()[1], columns = b.shape()[1];
-    Matrix c = zeros({rows, columns});
-    for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t k = 0; k < inner; ++k)
-            for (std::size_t j = 0; j < columns; ++j)
-                c.data()[i * columns + j] += a.data()[i * inner + k] * b.data()[k * columns + j];
-    return c;
-}
-Matrix added(Matrix a, const Matrix& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] += b.data()[i];
-    return a;
-}
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Eigen::Index;
 
 /// A factor or a sum of them: its text and its numbers.
 struct Term {
@@ -52,9 +28,9 @@ struct Term {
 };
 Term operator*(const Term& a, const Term& b) {
     const auto in_brackets = [](const Term& t) { return t.is_sum ? "(" + t.text + ")" : t.text; };
-    return {in_brackets(a) + " " + in_brackets(b), product(a.value, b.value)};
+    return {in_brackets(a) + " " + in_brackets(b), a.value * b.value};
 }
-Term operator+(const Term& a, const Term& b) { return {a.text + " + " + b.text, added(a.value, b.value), true}; }
+Term operator+(const Term& a, const Term& b) { return {a.text + " + " + b.text, a.value + b.value, true}; }
 
 class RecordedBlock {
 public:
@@ -64,11 +40,12 @@ public:
     /// J(y ← x), from reverse sweeps.
     Term part(std::size_t y, std::size_t x, const std::string& name) const {
         const Var<double> top = var(y), bottom = var(x);
-        Matrix j = zeros({top.size(), bottom.size()});
-        Matrix cotangent = zeros(std::vector<std::size_t>(top.shape().begin(), top.shape().end()));
+        Matrix j = matrix(y, x);
+        Array<double> cotangent = Array<double>::from_shape({top.shape().begin(), top.shape().end()});
+        cotangent.fill(0);
         for (std::size_t i = 0; i < top.size(); ++i) {
             cotangent.data()[i] = 1;
-            const Matrix row = grad(top, {bottom}, cotangent)[0];
+            const Array<double> row = grad(top, {bottom}, cotangent)[0];
             std::copy(row.data(), row.data() + row.size(), j.data() + i * bottom.size());
             cotangent.data()[i] = 0;
         }
@@ -97,6 +74,14 @@ public:
     Var<double> var(std::size_t line) const { return line_at(tape_, line); }
 
 private:
+    /// Of zeros, for J(y ← x).
+    Matrix matrix(std::size_t y, std::size_t x) const {
+        return Matrix::Zero(static_cast<Index>(var(y).size()), static_cast<Index>(var(x).size()));
+    }
+    Eigen::Map<const Eigen::VectorXd> column(std::size_t line) const {
+        const Var<double> numbers = var(line);
+        return {numbers.data(), static_cast<Index>(numbers.size())};
+    }
     const Norm* norm_after(std::size_t add) const {
         for (const Norm& norm : topology_.norms)
             if (norm.position == Norm::Position::after_add && !norm.final && norm.line > add &&
@@ -110,8 +95,8 @@ private:
     }
 
     Term carrier(const ResidualAdd& add) const {
-        const std::size_t n = graph_.nodes[add.line].shape.size();
-        if (!add.scaled) return {"I", identity(n)};
+        const Index n = static_cast<Index>(graph_.nodes[add.line].shape.size());
+        if (!add.scaled) return {"I", Matrix::Identity(n, n)};
         return {"α I", part(add.carrier, add.from, "").value};
     }
 
@@ -189,9 +174,8 @@ private:
     }
     Term through_maps(
         std::size_t y, std::size_t x, const std::vector<std::size_t>& maps, const std::string& name) const {
-        Term all{name, zeros({var(y).size(), var(x).size()})};
-        for (const std::size_t map : maps)
-            all.value = added(std::move(all.value), product(part(y, map, "").value, part(map, x, "").value));
+        Term all{name, matrix(y, x)};
+        for (const std::size_t map : maps) all.value += part(y, map, "").value * part(map, x, "").value;
         return all;
     }
     /// J(y ← x) by dual numbers that do not pass through the lines in `fixed`.
@@ -200,27 +184,19 @@ private:
         std::vector<std::uint32_t> lines = program.dependents(x);
         std::erase_if(lines,
             [&](std::size_t line) { return line == x || std::find(fixed.begin(), fixed.end(), line) != fixed.end(); });
-        const std::size_t rows = program.size(y), columns = program.size(x);
-        Matrix j = zeros({rows, columns});
-        for (std::size_t k = 0; k < columns; ++k) {
+        Matrix j = matrix(y, x);
+        for (Index k = 0; k < j.cols(); ++k) {
             program.values(x)[k].d = 1;
             program.run(lines);
             program.values(x)[k].d = 0;
-            for (std::size_t i = 0; i < rows; ++i) j.data()[i * columns + k] = program.values(y)[i].d;
+            for (Index i = 0; i < j.rows(); ++i) j(i, k) = program.values(y)[i].d;
         }
         return j;
     }
     /// Whether y = J x, up to rounding.
     bool is_linear(const Matrix& j, std::size_t x, std::size_t y) const {
-        const Var<double> from = var(x), to = var(y);
-        double off = 0, largest = 0;
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            double sum = 0;
-            for (std::size_t k = 0; k < from.size(); ++k) sum += j.data()[i * from.size() + k] * from.data()[k];
-            off = std::max(off, std::abs(sum - to.data()[i]));
-            largest = std::max(largest, std::abs(to.data()[i]));
-        }
-        return off <= 1e-9 * largest;
+        const auto from = column(x), to = column(y);
+        return (j * from - to).lpNorm<Eigen::Infinity>() <= 1e-9 * to.lpNorm<Eigen::Infinity>();
     }
     /// Down from a line by ops of one operand, to the first of several.
     std::size_t step_above(std::size_t line, std::size_t below) const {
@@ -295,13 +271,9 @@ BlockJacobian block_jacobian(
         whole = block.part(y, at, last != topology.norms.end() && last->line == y ? "final_norm" : "last") * whole;
     }
 
-    const Matrix all = jacobian(block.var(y), block.var(x), By::columns);
-    double largest = 0, off = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        largest = std::max(largest, std::abs(all.data()[i]));
-        off = std::max(off, std::abs(all.data()[i] - whole.value.data()[i]));
-    }
-    const double error = off / largest;
+    const Array<double> numbers = jacobian(block.var(y), block.var(x), By::columns);
+    const Eigen::Map<const Matrix> all(numbers.data(), whole.value.rows(), whole.value.cols());
+    const double error = (all - whole.value).lpNorm<Eigen::Infinity>() / all.lpNorm<Eigen::Infinity>();
     return {"J = " + whole.text, error, error <= 1e-11};
 }
 

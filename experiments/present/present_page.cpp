@@ -67,12 +67,12 @@ std::string present_page(const TracedComputation& subject, const std::optional<K
     const Graph graph = graph_of(subject.y.tape(), subject.inputs, {subject.y.line()});
     return filled(part("present.html"),
         {{"name", xml_text(one_line(subject.name))}, {"title", xml_text(one_line(subject.title))},
-            {"licence", katex ? "<!--\n" + part("katex-licence.txt") + "-->\n" : ""},
-            {"katex.css", katex ? katex->style : ""}, {"katex.js", katex ? katex->script : ""},
-            {"present.css", part("present.css")}, {"light", graph_svg(graph, "light")},
-            {"dark", graph_svg(graph, "dark")}, {"data", script_json(stepping_json(subject))},
-            {"markdown.js", part("markdown.js")}, {"moments.js", part("moments.js")}, {"card.js", part("card.js")},
-            {"graph.js", part("graph.js")}, {"present.js", part("present.js")}});
+            {"licence", katex ? katex_licence() : ""}, {"katex.css", katex ? katex->style : ""},
+            {"katex.js", katex ? katex->script : ""}, {"present.css", part("present.css")},
+            {"light", graph_svg(graph, "light")}, {"dark", graph_svg(graph, "dark")},
+            {"data", script_json(stepping_json(subject))},
+            {"typeset.js", std::string(embedded("experiments/report/typeset.js"))}, {"moments.js", part("moments.js")},
+            {"card.js", part("card.js")}, {"graph.js", part("graph.js")}, {"present.js", part("present.js")}});
 }
 
 } // namespace chalkgrad

@@ -11,7 +11,7 @@
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
-#include <chalkgrad/experiments/report/embedded.hpp>
+#include <chalkgrad/experiments/report/markdown.hpp>
 #include <chalkgrad/experiments/report/tape_json.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
@@ -54,11 +54,10 @@ json op_json(const std::string& name) {
     json op = {{"formula", ""}, {"forward", json::array()}, {"backward", json::array()}, {"derivation", ""}};
     for (const CatalogEntry& entry : catalog())
         if (name == entry.name) op["formula"] = entry.formula;
-    const std::string_view page = embedded(fmt::format("docs/derivations/{}.md", name));
-    const OpFormulas formulas = formulas_of(page);
-    op["forward"] = formulas.forward;
-    op["backward"] = formulas.backward;
-    op["derivation"] = std::string(page);
+    const Derivation& derivation = derivation_of(name);
+    op["forward"] = derivation.forward;
+    for (const Derivation::Gradient& gradient : derivation.backward) op["backward"].push_back(gradient.latex);
+    op["derivation"] = markdown_html(derivation_page(name), 1, [](std::string_view) { return ""; });
     return op;
 }
 

@@ -34,14 +34,13 @@ TracedComputation of_op(const CatalogEntry& op, std::uint64_t seed) {
 }
 
 TracedComputation of_experiment(const std::string& command, const Experiment& experiment, std::uint64_t seed) {
-    Report report(experiment.name);
-    experiment.run(report, {});
-    if (!report.tape())
+    const Var<double> y = Report::tape_of(experiment.name, [&](Report& report) { experiment.run(report, {}); });
+    if (!y)
         throw Error(
             fmt::format("{}: the experiment '{}' shows no tape of its own; take a block ('chalkgrad list blocks')",
                 command, experiment.name));
-    report.tape().tape().zero_grad(); // of the experiment's own sweeps
-    return subject(experiment.name, experiment.question, report.tape(), {}, seed);
+    y.tape().zero_grad(); // of the experiment's own sweeps
+    return subject(experiment.name, experiment.question, y, {}, seed);
 }
 
 } // namespace

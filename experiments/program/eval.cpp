@@ -1,5 +1,5 @@
 // `chalkgrad eval`: one op on .npy files.
-#include <chalkgrad/experiments/program/eval.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/reference/operands.hpp>
 #include <chalkgrad/experiments/report/compare.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -30,13 +28,8 @@ std::pair<std::string, std::string> split(const std::string& text, const char* o
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-struct Operand {
-    std::string name, what; ///< `what` begins messages about it
-    NpyArray file;
-};
-
-std::vector<Operand> read_operands(const std::vector<std::string>& given, const char* option) {
-    std::vector<Operand> operands;
+std::vector<FileOperand> read_operands(const std::vector<std::string>& given, const char* option) {
+    std::vector<FileOperand> operands;
     for (const std::string& text : given) {
         const auto [name, path] = split(text, option, "NAME=FILE.npy");
         // Gradients are written to files of these names.
@@ -71,7 +64,7 @@ Attributes read_attributes(const std::vector<std::string>& given) {
 }
 
 /// What the course's listings refuse: NaN and infinities. A mask hides by −∞, which is no number gone wrong.
-void require_finite_numbers(const Operand& operand, const Array<double>& x) {
+void require_finite_numbers(const FileOperand& operand, const Array<double>& x) {
     for (std::size_t i = 0; i < x.size(); ++i) {
         const double value = x.data()[i];
         if (std::isfinite(value) || (operand.name == "mask" && value == -HUGE_VAL)) continue;
@@ -87,25 +80,14 @@ Allowance allowance(Dtype dtype, NpyType file, bool gradient, const Array<double
     double largest = 0;
     for (const double w : want)
         if (std::isfinite(w)) largest = std::max(largest, std::abs(w));
-    const double of_dtype = dtype == Dtype::f64   ? 0x1p-52
-                            : dtype == Dtype::f32 ? 0x1p-23
-                            : dtype == Dtype::f16 ? 0x1p-10
-                                                  : 0x1p-7;
-    const double of_file = file == NpyType::float64   ? 0x1p-52
-                           : file == NpyType::float32 ? 0x1p-23
-                           : file == NpyType::float16 ? 0x1p-10
-                                                      : 0x1p-7;
-    const double unit = std::max(of_dtype, of_file);
+    const Dtype of_file = file == NpyType::float64   ? Dtype::f64
+                          : file == NpyType::float32 ? Dtype::f32
+                          : file == NpyType::float16 ? Dtype::f16
+                                                     : Dtype::bf16;
+    const double unit = std::max(ulp(1, dtype), ulp(1, of_file));
     if (unit == 0x1p-52) return {.relative = gradient ? 1e-9 : 1e-10, .absolute = 1e-12 * largest};
     return {.absolute = 8 * unit * largest};
 }
-
-/// An array that becomes NAME.npy.
-struct Result {
-    std::string name;
-    NpyArray file;
-    Array<double> values;
-};
 
 /// Where the cotangent is: FILE, or NAME=FILE with the output's name.
 std::string cotangent_path(const std::string& text, const char* op) {
@@ -118,49 +100,33 @@ std::string cotangent_path(const std::string& text, const char* op) {
 }
 
 /// The output, then the gradients if there is a cotangent.
-template <class T> std::vector<Result> results_of(const CatalogEntry& op, const EvalOptions& options) {
-    const std::vector<Operand> inputs = read_operands(options.inputs, "--in");
-    const std::vector<Operand> constants = read_operands(options.constants, "--const");
+std::vector<OpResult> results_of(const CatalogEntry& op, Dtype dtype, const EvalOptions& options) {
+    const std::vector<FileOperand> inputs = read_operands(options.inputs, "--in");
+    const std::vector<FileOperand> constants = read_operands(options.constants, "--const");
     std::vector<std::string> names;
     for (const auto* list : {&inputs, &constants})
-        for (const Operand& operand : *list) names.push_back(operand.name);
+        for (const FileOperand& operand : *list) names.push_back(operand.name);
     require_distinct(names);
-
-    const Tape tape;
-    std::vector<std::pair<std::string, Var<T>>> variables;
-    std::vector<NamedArray> numbers;
-    for (const Operand& operand : inputs) {
-        const Array<T> values = to_operand<T>(operand.file, operand.what);
-        if (options.strict) require_finite_numbers(operand, to_doubles(values));
-        variables.emplace_back(operand.name, tape.variable(values, operand.name));
-    }
-    for (const Operand& operand : constants) {
-        numbers.push_back({operand.name, to_array<double>(operand.file, operand.what)});
-        if (options.strict) require_finite_numbers(operand, numbers.back().values);
-    }
-    Arguments<T> arguments(op.name, tape, variables, std::move(numbers), read_attributes(options.attributes));
-    const Var<T> y = op.call(arguments);
-
-    std::vector<Result> results{{output_name, to_npy(y.value()), to_doubles(y.value())}};
+    const OpCall call = call_op(op, dtype, inputs, constants, read_attributes(options.attributes),
+        [&](const FileOperand& operand, const Array<double>& x) {
+            if (options.strict) require_finite_numbers(operand, x);
+        });
+    std::vector<OpResult> results{call.y};
     if (!options.cotangent) return results;
     const std::string path = cotangent_path(*options.cotangent, op.name);
-    y.backward(to_cotangent<T>(read_npy(path), fmt::format("eval: --cotangent {}", path)));
-    using Gradient = Array<work_t<T>>;
-    for (const auto& [name, x] : variables) {
-        const Gradient gradient = x.has_grad() ? x.grad() : Gradient(x.value().shape(), work_t<T>(0));
-        results.push_back({name + ".grad", to_npy(gradient), to_doubles(gradient)});
-    }
+    for (OpResult& gradient : call.backward(read_npy(path), fmt::format("eval: --cotangent {}", path)))
+        results.push_back(std::move(gradient));
     return results;
 }
 
 /// One --compare; what it says is added to `said`.
-bool agrees(const std::string& text, const std::vector<Result>& results, Dtype dtype, std::string& said) {
+bool agrees(const std::string& text, const std::vector<OpResult>& results, Dtype dtype, std::string& said) {
     const auto [name, path] = split(text, "--compare", "NAME=FILE.npy or NAME.grad=FILE.npy");
     const auto found = std::find_if(
-        results.begin(), results.end(), [&, &name = name](const Result& result) { return result.name == name; });
+        results.begin(), results.end(), [&, &name = name](const OpResult& result) { return result.name == name; });
     if (found == results.end()) {
         std::string known;
-        for (const Result& result : results) known += (known.empty() ? "" : ", ") + result.name;
+        for (const OpResult& result : results) known += (known.empty() ? "" : ", ") + result.name;
         throw Error(fmt::format("eval: --compare: there is no '{}', only {}{}", name, known,
             results.size() > 1 ? "" : "; gradients need a --cotangent"));
     }
@@ -174,14 +140,25 @@ bool agrees(const std::string& text, const std::vector<Result>& results, Dtype d
     return comparison.holds;
 }
 
-template <class T> int evaluate(const CatalogEntry& op, const EvalOptions& options) {
-    const std::vector<Result> results = results_of<T>(op, options);
+} // namespace
+
+int run_eval(const EvalOptions& options) {
+    static const std::map<std::string, Dtype> dtypes = {
+        {"double", Dtype::f64}, {"float", Dtype::f32}, {"half", Dtype::f16}, {"bfloat16", Dtype::bf16}};
+    const CatalogEntry& op = find_op(options.op);
+    if (options.out.empty()) throw Error("eval: --out names no folder; give one for the output's file");
+    check_output_folder("eval", options.out);
+    const auto dtype = dtypes.find(options.dtype);
+    if (dtype == dtypes.end())
+        throw Error(fmt::format("eval: there is no dtype '{}'; choose double, float, half or bfloat16{}", options.dtype,
+            did_you_mean(options.dtype, {"double", "float", "half", "bfloat16"})));
+
+    const std::vector<OpResult> results = results_of(op, dtype->second, options);
     bool holds = true;
     std::string said;
-    for (const std::string& text : options.compared) holds = agrees(text, results, dtype_of<T>, said) && holds;
-
+    for (const std::string& text : options.compared) holds = agrees(text, results, dtype->second, said) && holds;
     FileSet files;
-    for (const Result& result : results) {
+    for (const OpResult& result : results) {
         const std::filesystem::path path = options.out / (result.name + ".npy");
         files.add(path, npy_file(result.file));
         const Shape shape(result.file.shape.begin(), result.file.shape.end());
@@ -190,20 +167,6 @@ template <class T> int evaluate(const CatalogEntry& op, const EvalOptions& optio
     files.publish();
     fmt::print("{}", said);
     return holds ? 0 : 1;
-}
-
-} // namespace
-
-int run_eval(const EvalOptions& options) {
-    const CatalogEntry& op = find_op(options.op);
-    if (options.out.empty()) throw Error("eval: --out names no folder; give one for the output's file");
-    check_output_folder("eval", options.out);
-    if (options.dtype == "double") return evaluate<double>(op, options);
-    if (options.dtype == "float") return evaluate<float>(op, options);
-    if (options.dtype == "half") return evaluate<half>(op, options);
-    if (options.dtype == "bfloat16") return evaluate<bfloat16>(op, options);
-    throw Error(fmt::format("eval: there is no dtype '{}'; choose double, float, half or bfloat16{}", options.dtype,
-        did_you_mean(options.dtype, {"double", "float", "half", "bfloat16"})));
 }
 
 } // namespace chalkgrad

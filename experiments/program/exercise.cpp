@@ -1,5 +1,5 @@
 // The exercises on the terminal; a student's file becomes a program of its own, which answers within limits.
-#include <chalkgrad/experiments/program/exercise.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <cctype>
 #include <csignal>
@@ -24,7 +24,6 @@ namespace {
 
 // The limits stand before the initialisers of the student's file: 20 seconds, 8 GB, and 16 MB for a file or for what is
 // printed.
-constexpr int seconds = 20;
 constexpr const char* around_exercise = R"(#include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -46,7 +45,7 @@ __attribute__((constructor(101))) static void set_limits() {
     limit(RLIMIT_FSIZE, 16 << 20);
     std::signal(SIGXFSZ, SIG_DFL); // the program that starts this one ignores it
     limit(RLIMIT_AS, rlim_t(8) << 30);
-    alarm(SECONDS);
+    alarm(20);
 }
 
 int main(int, char** argument) {
@@ -58,12 +57,6 @@ int main(int, char** argument) {
     return out.flush() ? 0 : 1;
 }
 )";
-
-std::string around_exercise_with_limits() {
-    std::string text = around_exercise;
-    const std::string word = "SECONDS";
-    return text.replace(text.find(word), word.size(), std::to_string(seconds));
-}
 
 /// The first lines of what a student's program printed, on standard error.
 void show_printed(const std::string& printed) {
@@ -89,8 +82,7 @@ void run_limited(const std::vector<std::string>& command, const std::string& fil
         throw Error(
             fmt::format("exercise: the program made of {} cannot be started: {}", file, std::strerror(failure)));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        throw Error(
-            fmt::format("exercise: {} did not end within {} seconds; look for a loop that never stops", file, seconds));
+        throw Error(fmt::format("exercise: {} did not end within 20 seconds; look for a loop that never stops", file));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
         throw Error(
             fmt::format("exercise: {} prints or writes more than 16 MB; take the output out of the loop", file));
@@ -131,7 +123,7 @@ nlohmann::json answer_of(const Exercise& exercise, const std::string& file) {
     const TemporaryFolder folder("exercise");
     const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
                request = folder.path() / "request.json", result = folder.path() / "answer.json";
-    write_file(main, around_exercise_with_limits());
+    write_file(main, around_exercise);
     write_file(request, exercise_request(exercise));
     compile_program(
         {file, main}, program, {"-DXTENSOR_ENABLE_ASSERT"}); // an index beyond an array is then an exception
@@ -169,13 +161,7 @@ int check(const ExerciseCommand& command) {
 }
 
 int list(const ExerciseCommand& command) {
-    if (command.json) {
-        nlohmann::json document = nlohmann::json::array();
-        for (const Exercise& e : exercises())
-            document.push_back({{"name", e.name}, {"purpose", e.purpose}, {"section", e.section}});
-        fmt::print("{}", json_text(document));
-        return 0;
-    }
+    if (command.json) return run_list({"exercises", true});
     for (const Exercise& e : exercises()) fmt::print("{:14} {:16} {}\n", e.name, e.section, e.purpose);
     fmt::print("\nBegin with: chalkgrad exercise show {}\n", exercises().front().name);
     return 0;

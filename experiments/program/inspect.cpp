@@ -1,5 +1,5 @@
 // `chalkgrad inspect`: reads the file, and writes what was found as JSON or for people.
-#include <chalkgrad/experiments/program/inspect.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // `chalkgrad list`: the catalogues as text or JSON.
-#include <chalkgrad/experiments/program/list.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <vector>
 

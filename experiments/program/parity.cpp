@@ -1,5 +1,5 @@
 // `chalkgrad parity`: reference vectors replayed, one verdict per case.
-#include <chalkgrad/experiments/program/parity.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

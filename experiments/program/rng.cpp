@@ -1,5 +1,5 @@
 // Checks the words of a `chalkgrad rng` call, draws, and writes the file.
-#include <chalkgrad/experiments/program/rng.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <algorithm>
 #include <array>
@@ -111,8 +111,10 @@ std::vector<std::size_t> shape_of(const RngOptions& options) {
     return shape;
 }
 
-template <class I> void draw_integers(Generator& rng, int128 low, int128 high, Endpoint endpoint, NpyArray& out) {
-    rng.fill_integers(low, high, out.values<I>(), endpoint);
+/// Integers of the first of the types I that is the file's; false where none is.
+template <class... I> bool draw_integers(Generator& rng, int128 low, int128 high, Endpoint endpoint, NpyArray& out) {
+    const auto draw = [&](auto values) { return rng.fill_integers(low, high, values, endpoint), true; };
+    return ((out.type == npy_type_of<I> && draw(out.values<I>())) || ...);
 }
 
 void draw(Generator& rng, const Kind& kind, const RngOptions& options, NpyArray& out) {
@@ -126,28 +128,11 @@ void draw(Generator& rng, const Kind& kind, const RngOptions& options, NpyArray&
     if (kind.name == "integers") {
         const int128 low = bound(first, "low"), high = bound(second, "high");
         const Endpoint endpoint = options.endpoint ? Endpoint::closed : Endpoint::open;
-        switch (out.type) {
-            case NpyType::boolean:
-                return draw_integers<bool>(rng, low, high, endpoint, out);
-            case NpyType::int8:
-                return draw_integers<std::int8_t>(rng, low, high, endpoint, out);
-            case NpyType::uint8:
-                return draw_integers<std::uint8_t>(rng, low, high, endpoint, out);
-            case NpyType::int16:
-                return draw_integers<std::int16_t>(rng, low, high, endpoint, out);
-            case NpyType::uint16:
-                return draw_integers<std::uint16_t>(rng, low, high, endpoint, out);
-            case NpyType::int32:
-                return draw_integers<std::int32_t>(rng, low, high, endpoint, out);
-            case NpyType::uint32:
-                return draw_integers<std::uint32_t>(rng, low, high, endpoint, out);
-            case NpyType::int64:
-                return draw_integers<std::int64_t>(rng, low, high, endpoint, out);
-            case NpyType::uint64:
-                return draw_integers<std::uint64_t>(rng, low, high, endpoint, out);
-            default:
-                unfit("bool or an integer type");
-        }
+        using namespace std;
+        if (!draw_integers<bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>(
+                rng, low, high, endpoint, out))
+            unfit("bool or an integer type");
+        return;
     }
     if (kind.name == "raw") {
         if (out.type != NpyType::uint64) unfit("uint64");

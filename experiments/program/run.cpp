@@ -1,6 +1,6 @@
 // `chalkgrad run`: experiments, their numbers and their files.
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/experiments/program/run.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
 #include <chalkgrad/experiments/report/json.hpp>

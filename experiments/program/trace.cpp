@@ -1,5 +1,5 @@
 // `chalkgrad trace`: the tape with every value and every adjoint, as a table or JSON.
-#include <chalkgrad/experiments/program/trace.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// Operands of an op from .npy files: floating-point numbers only, each rounded at most once.
+// Files become operands of one storage type, the op is called, and its results become files.
 #include <chalkgrad/experiments/reference/operands.hpp>
 
 #include <cmath>
@@ -38,7 +38,7 @@ void require_floating(const NpyArray& file, const std::string& what) {
     }
 }
 
-} // namespace
+template <class T> Array<double> to_doubles(const Array<T>& x) { return converted<double>(x); } // exact
 
 template <class T> Array<T> to_operand(const NpyArray& file, const std::string& what) {
     if constexpr (std::is_same_v<T, bfloat16>)
@@ -60,27 +60,57 @@ template <class T> Array<T> to_operand(const NpyArray& file, const std::string& 
     }
 }
 
+/// The same for a cotangent of a T: its numbers in work_t<T>, from bits for bfloat16 too.
 template <class T> Array<work_t<T>> to_cotangent(const NpyArray& file, const std::string& what) {
     if constexpr (std::is_same_v<T, bfloat16>)
         if (file.type == NpyType::uint16) return converted<float>(to_array<bfloat16>(file, what));
     return to_operand<work_t<T>>(file, what);
 }
 
+template <class T> OpResult result(std::string name, const Array<T>& x) { return {name, to_npy(x), to_doubles(x)}; }
+
+template <class T>
+OpCall call(const CatalogEntry& op, const std::vector<FileOperand>& inputs, const std::vector<FileOperand>& constants,
+    const Attributes& attributes, const std::function<void(const FileOperand&, const Array<double>&)>& check) {
+    const Tape tape;
+    std::vector<std::pair<std::string, Var<T>>> variables;
+    std::vector<NamedArray> numbers;
+    for (const FileOperand& x : inputs) {
+        const Array<T> values = to_operand<T>(x.file, x.what);
+        if (check) check(x, to_doubles(values));
+        variables.emplace_back(x.name, tape.variable(values, x.name));
+    }
+    for (const FileOperand& x : constants) {
+        numbers.push_back({x.name, to_array<double>(x.file, x.what)});
+        if (check) check(x, numbers.back().values);
+    }
+    Arguments<T> arguments(op.name, tape, variables, std::move(numbers), attributes);
+    const Var<T> y = op.call(arguments);
+    const auto backward = [variables, y](const NpyArray& cotangent, const std::string& what) {
+        y.backward(to_cotangent<T>(cotangent, what));
+        std::vector<OpResult> gradients;
+        for (const auto& [name, x] : variables)
+            gradients.push_back(result<work_t<T>>(
+                name + ".grad", x.has_grad() ? x.grad() : Array<work_t<T>>(x.value().shape(), work_t<T>(0))));
+        return gradients;
+    };
+    return {result("y", y.value()), backward};
+}
+
+} // namespace
+
+OpCall call_op(const CatalogEntry& op, Dtype dtype, const std::vector<FileOperand>& inputs,
+    const std::vector<FileOperand>& constants, const Attributes& attributes,
+    const std::function<void(const FileOperand&, const Array<double>&)>& check) {
+    return (dtype == Dtype::f32    ? call<float>
+            : dtype == Dtype::f16  ? call<half>
+            : dtype == Dtype::bf16 ? call<bfloat16>
+                                   : call<double>)(op, inputs, constants, attributes, check);
+}
+
 Array<double> to_doubles(const NpyArray& file, bool bits_are_bfloat16, const std::string& what) {
     if (bits_are_bfloat16 && file.type == NpyType::uint16) return to_doubles(to_array<bfloat16>(file, what));
     return to_operand<double>(file, what);
 }
-
-template <class T> Array<double> to_doubles(const Array<T>& x) { return converted<double>(x); }
-
-#define CHALKGRAD_INSTANTIATE(T)                                                    \
-    template Array<T> to_operand<T>(const NpyArray&, const std::string&);           \
-    template Array<work_t<T>> to_cotangent<T>(const NpyArray&, const std::string&); \
-    template Array<double> to_doubles(const Array<T>&);
-CHALKGRAD_INSTANTIATE(double)
-CHALKGRAD_INSTANTIATE(float)
-CHALKGRAD_INSTANTIATE(half)
-CHALKGRAD_INSTANTIATE(bfloat16)
-#undef CHALKGRAD_INSTANTIATE
 
 } // namespace chalkgrad

@@ -1,23 +1,42 @@
-// Operands of an op from .npy files: floating-point numbers only, each rounded at most once.
+// One call of an op on arrays of .npy files, in any of the four storage types: each number is rounded at most once.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <chalkgrad/autograd/numpy/npy.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
 
-/// The numbers as T: double, float, half or bfloat16. A file of uint16 holds bfloat16 numbers as bits, and is taken for
-/// T = bfloat16 alone. Throws Error, which `what` begins, for files of integers and for finite numbers beyond T's
-/// range.
-template <class T> Array<T> to_operand(const NpyArray& file, const std::string& what);
+struct FileOperand {
+    std::string name, what; ///< as the op calls it; what begins messages about it
+    NpyArray file;
+};
 
-/// The same for a cotangent or a gradient of a T: its numbers in work_t<T>, from bits for bfloat16 too.
-template <class T> Array<work_t<T>> to_cotangent(const NpyArray& file, const std::string& what);
+struct OpResult {
+    std::string name; ///< "y", or of a gradient "x.grad"
+    NpyArray file;
+    Array<double> values; ///< the same numbers
+};
+
+/// An op that was called: its output, and the way back.
+struct OpCall {
+    OpResult y;
+    /// The gradient of each input, in their order; zeros where the output does not depend on it. `what` begins messages
+    /// about the cotangent.
+    std::function<std::vector<OpResult>(const NpyArray& cotangent, const std::string& what)> backward;
+};
+
+/// Calls it with numbers of `dtype`: double, float, half or bfloat16. Inputs are floating-point; a file of uint16 holds
+/// the bits of bfloat16 numbers, and is taken for that dtype alone. `check` sees the numbers of each operand before the
+/// call. Throws Error for what the op refuses, for inputs of integers, and for finite numbers beyond the dtype's range.
+OpCall call_op(const CatalogEntry& op, Dtype dtype, const std::vector<FileOperand>& inputs,
+    const std::vector<FileOperand>& constants, const Attributes& attributes,
+    const std::function<void(const FileOperand&, const Array<double>&)>& check = {});
 
 /// The numbers as doubles; `bits_are_bfloat16` says what uint16 means. Throws Error for files of integers.
 Array<double> to_doubles(const NpyArray& file, bool bits_are_bfloat16, const std::string& what);
-/// A double for each number; exact.
-template <class T> Array<double> to_doubles(const Array<T>& x);
 
 } // namespace chalkgrad

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/reference/operands.hpp>
 #include <chalkgrad/experiments/reference/parity_modules.hpp>
@@ -125,12 +124,11 @@ const CatalogEntry* find(const std::string& op) {
     return nullptr;
 }
 
-std::optional<Dtype> dtype_named(const std::string& name) {
-    if (name == "float64") return Dtype::f64;
-    if (name == "float32") return Dtype::f32;
-    if (name == "float16") return Dtype::f16;
-    if (name == "bfloat16") return Dtype::bf16;
-    return {};
+std::optional<Dtype> dtype_named(std::string_view name) {
+    static const std::map<std::string_view, Dtype> dtypes = {
+        {"float64", Dtype::f64}, {"float32", Dtype::f32}, {"float16", Dtype::f16}, {"bfloat16", Dtype::bf16}};
+    const auto found = dtypes.find(name);
+    return found == dtypes.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// Whether an attribute only describes the case (where numbers came from, what they stand for).
@@ -203,84 +201,55 @@ void judge(ParityCase& result, std::optional<double>& worst, const std::string& 
     result.why += fmt::format("{}{} {}", result.why.empty() ? "" : "; ", what, to_string(comparison));
 }
 
-template <class T> void run(const CatalogEntry& op, const Case& c, ParityCase& result) {
-    const Tape tape;
-    std::vector<std::pair<std::string, Var<T>>> inputs;
-    std::vector<NamedArray> constants;
-    for (const Tensor& x : c.inputs)
-        inputs.emplace_back(x.name, tape.variable(to_operand<T>(*x.values, "input '" + x.name + "'"), x.name));
-    for (const Tensor& x : c.constants)
-        constants.push_back({x.name, to_array<double>(*x.values, "constant '" + x.name + "'")});
-    Arguments<T> arguments(c.op, tape, inputs, std::move(constants), c.attributes);
-    const Var<T> y = op.call(arguments);
-    judge(result, result.worst_forward, c.outputs[0].name, to_doubles(y.value()), c.outputs[0]);
+void run(const CatalogEntry& op, const Case& c, ParityCase& result) {
+    const auto operands = [](const std::vector<Tensor>& tensors, const char* kind) {
+        std::vector<FileOperand> list;
+        for (const Tensor& x : tensors) list.push_back({x.name, fmt::format("{} '{}'", kind, x.name), *x.values});
+        return list;
+    };
+    const OpCall call =
+        call_op(op, c.dtype, operands(c.inputs, "input"), operands(c.constants, "constant"), c.attributes);
+    judge(result, result.worst_forward, c.outputs[0].name, call.y.values, c.outputs[0]);
     if (!c.outputs[0].cotangent) return;
-
-    y.backward(to_cotangent<T>(*c.outputs[0].cotangent, "the cotangent"));
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!c.inputs[i].wanted) continue;
-        const Var<T>& x = inputs[i].second;
-        const Array<double> gradient = x.has_grad() ? to_doubles(x.grad()) : Array<double>(x.value().shape(), 0.0);
-        judge(result, result.worst_grad, "d/d" + c.inputs[i].name, gradient, c.inputs[i]);
-    }
+    const std::vector<OpResult> gradients = call.backward(*c.outputs[0].cotangent, "the cotangent");
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        if (c.inputs[i].wanted)
+            judge(result, result.worst_grad, "d/d" + c.inputs[i].name, gradients[i].values, c.inputs[i]);
 }
 
 ParityCase replay_case(const Reader& reader, const json& source) {
     ParityCase result;
     result.id = source["id"];
     result.op = source["op"];
-    const auto unsupported = [&](std::string why) {
-        result.verdict = ParityCase::Verdict::unsupported;
+    const auto end = [&](ParityCase::Verdict verdict, std::string why) {
+        result.verdict = verdict;
         result.why = std::move(why);
         return result;
     };
+    using Verdict = ParityCase::Verdict;
     const std::string dtype_name = reader.text(source, "dtype", fmt::format("case '{}'", result.id));
     const std::optional<Dtype> dtype = dtype_named(dtype_name);
     const CatalogEntry* const op = find(result.op);
     if (op == nullptr)
-        return unsupported(fmt::format("there is no op '{}'; 'chalkgrad list ops' shows them all", result.op));
+        return end(
+            Verdict::unsupported, fmt::format("there is no op '{}'; 'chalkgrad list ops' shows them all", result.op));
     if (!dtype)
-        return unsupported(
+        return end(Verdict::unsupported,
             fmt::format("there is no dtype '{}'; it may be float64, float32, float16 or bfloat16", dtype_name));
 
     const Case c = read_case(reader, source, *dtype);
-    const auto fail = [&](const std::string& why) {
-        result.verdict = ParityCase::Verdict::fail;
-        result.why = why;
-    };
-    if (!c.mismatch.empty()) {
-        fail(c.mismatch);
-        return result;
-    }
+    if (!c.mismatch.empty()) return end(Verdict::fail, c.mismatch);
     try {
-        switch (*dtype) {
-            case Dtype::f32:
-                run<float>(*op, c, result);
-                break;
-            case Dtype::f16:
-                run<half>(*op, c, result);
-                break;
-            case Dtype::bf16:
-                run<bfloat16>(*op, c, result);
-                break;
-            default:
-                run<double>(*op, c, result);
-        }
-    } catch (const Error& error) { fail(error.what()); }
+        run(*op, c, result);
+    } catch (const Error& error) { return end(Verdict::fail, error.what()); }
     return result;
 }
 
 } // namespace
 
 const char* name(ParityCase::Verdict verdict) {
-    switch (verdict) {
-        case ParityCase::Verdict::pass:
-            return "pass";
-        case ParityCase::Verdict::fail:
-            return "fail";
-        default:
-            return "unsupported";
-    }
+    using Verdict = ParityCase::Verdict;
+    return verdict == Verdict::pass ? "pass" : verdict == Verdict::fail ? "fail" : "unsupported";
 }
 
 std::size_t ParityReport::count(ParityCase::Verdict verdict) const {

@@ -16,31 +16,18 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// The distance of neighbouring numbers of the type at `value`.
+} // namespace
+
 double ulp(double value, Dtype dtype) {
     int digits = 0, least_exponent = 0;
-    switch (dtype) {
-        case Dtype::f64:
-            digits = 52, least_exponent = -1022;
-            break;
-        case Dtype::f32:
-            digits = 23, least_exponent = -126;
-            break;
-        case Dtype::f16:
-            digits = 10, least_exponent = -14;
-            break;
-        case Dtype::bf16:
-            digits = 7, least_exponent = -126;
-            break;
-        default:
-            throw Error(
-                fmt::format("compare: knows no ulp of {}; choose double, float, half or bfloat16", name(dtype)));
-    }
+    if (dtype == Dtype::f64) digits = 52, least_exponent = -1022;
+    else if (dtype == Dtype::f32) digits = 23, least_exponent = -126;
+    else if (dtype == Dtype::f16) digits = 10, least_exponent = -14;
+    else if (dtype == Dtype::bf16) digits = 7, least_exponent = -126;
+    else throw Error(fmt::format("compare: knows no ulp of {}; choose double, float, half or bfloat16", name(dtype)));
     const int exponent = value == 0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
     return std::ldexp(1.0, exponent - digits);
 }
-
-} // namespace
 
 Comparison compare(const Array<double>& got, const Array<double>& want, const Allowance& allowance) {
     const Shape shape(want.shape().begin(), want.shape().end()), other(got.shape().begin(), got.shape().end());

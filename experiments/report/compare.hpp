@@ -10,6 +10,9 @@
 
 namespace chalkgrad {
 
+/// The distance of neighbouring numbers of the type at `value`.
+double ulp(double value, Dtype dtype);
+
 /// |got − want| ≤ absolute + relative · |want| + ulps · ulp(want), element by element; the ulp is that of the storage
 /// type, subnormals included. A NaN or an infinity must be met exactly.
 struct Allowance {

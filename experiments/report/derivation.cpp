@@ -1,78 +1,102 @@
-// Reading formulas from a derivation page.
+// Reading what a derivation page states.
 #include <chalkgrad/experiments/report/derivation.hpp>
 
 #include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/base/utf8.hpp>
+#include <chalkgrad/experiments/report/embedded.hpp>
+#include <chalkgrad/experiments/report/plain_formula.hpp>
 
 namespace chalkgrad {
 namespace {
 
-constexpr std::string_view gap = "\\qquad";
-
-bool has_bar(std::string_view tex) { return tex.find("\\bar") != tex.npos || tex.find("\\overline") != tex.npos; }
-
-/// "\bar x = …", or several at once: "(\bar q, \bar k) = …".
-bool is_gradient(std::string_view tex) {
-    if (tex.starts_with('(')) tex.remove_prefix(1);
-    return (tex.starts_with("\\bar") || tex.starts_with("\\overline")) && tex.find('=') != tex.npos;
+/// What stands before `mark`; text goes on behind it.
+std::string_view cut(std::string_view& text, std::string_view mark) {
+    const std::string_view before = text.substr(0, text.find(mark));
+    text.remove_prefix(std::min(before.size() + mark.size(), text.size()));
+    return before;
 }
 
 /// Without blanks and a closing comma or full stop: the formula stands alone.
-std::string trimmed(std::string_view tex) {
-    constexpr std::string_view blanks = " \t\n", ends = " \t\n.,;";
-    tex.remove_prefix(std::min(tex.find_first_not_of(blanks), tex.size()));
-    tex = tex.substr(0, tex.find_last_not_of(ends) + 1);
-    return std::string(tex);
+std::string_view trimmed(std::string_view latex) {
+    latex.remove_prefix(std::min(latex.find_first_not_of(" \n"), latex.size()));
+    return latex.substr(0, latex.find_last_not_of(" \n.,;") + 1);
 }
 
-/// What stands between $$ and $$, or in lines of text between $ and $.
-struct Maths {
-    std::vector<std::string> displayed, inlined;
-};
-Maths maths(std::string_view text) {
-    Maths found;
-    for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at)) {
-        const std::string_view mark = text.substr(at).starts_with("$$") ? "$$" : "$";
-        const std::size_t begin = at + mark.size(), end = text.find(mark, begin);
-        if (end == text.npos) break;
-        (mark == "$" ? found.inlined : found.displayed).push_back(trimmed(text.substr(begin, end - begin)));
-        at = end + mark.size();
+/// Words with formulas between dollar signs as one formula with words in it.
+std::string displayed(std::string_view line) {
+    std::string latex;
+    for (bool formula = false; !line.empty(); formula = !formula) {
+        const std::string_view part = cut(line, "$");
+        latex += formula || part.empty() ? std::string(part) : fmt::format("\\text{{{}}}", part);
     }
-    return found;
+    return latex;
 }
 
-std::vector<std::string> those(const std::vector<std::string>& formulas, bool (*wanted)(std::string_view)) {
-    std::vector<std::string> found;
-    std::copy_if(formulas.begin(), formulas.end(), std::back_inserter(found), wanted);
-    return found;
-}
-
-std::string_view section(std::string_view page, std::string_view heading) {
-    const std::size_t begin = page.find(heading);
-    if (begin == page.npos) return {};
-    page.remove_prefix(begin + heading.size());
-    return page.substr(0, page.find("\n## "));
+/// "γ̄ = Σ ȳ n" with g in front of what has a bar: "gγ = Σ gy n".
+std::string with_g(std::string_view plain) {
+    constexpr std::string_view bar = "\u0304";
+    std::string out;
+    while (!plain.empty()) {
+        const std::string_view letter = plain.substr(0, std::max<std::size_t>(utf8_length(plain), 1));
+        plain.remove_prefix(letter.size());
+        if (plain.starts_with(bar)) {
+            plain.remove_prefix(bar.size());
+            out += 'g';
+        }
+        out += letter;
+    }
+    return out;
 }
 
 } // namespace
 
-OpFormulas formulas_of(std::string_view page) {
-    OpFormulas formulas;
-    bool gradients = false;
-    for (std::string_view rest : maths(page.substr(0, page.find("\n## "))).displayed) {
-        while (!rest.empty()) {
-            const std::size_t end = rest.find(gap);
-            const std::string piece = trimmed(rest.substr(0, end));
-            gradients = gradients || has_bar(piece); // what follows a gradient explains it
-            if (!piece.empty()) (gradients ? formulas.backward : formulas.forward).push_back(piece);
-            rest.remove_prefix(end == rest.npos ? rest.size() : end + gap.size());
-        }
+const Derivation::Gradient* Derivation::gradient(std::string_view input) const {
+    const auto found =
+        std::find_if(backward.begin(), backward.end(), [&](const Gradient& each) { return each.input == input; });
+    return found == backward.end() ? nullptr : &*found;
+}
+
+Derivation read_derivation(std::string_view page) {
+    Derivation derivation;
+    std::string_view head = page.substr(0, page.find("\n## "));
+    for (cut(head, "$$"); !head.empty(); cut(head, "$$"))
+        for (std::string_view display = cut(head, "$$"); !display.empty();)
+            if (const std::string_view piece = trimmed(cut(display, "\\qquad")); !piece.empty())
+                derivation.forward.emplace_back(piece);
+
+    cut(page, "\n## Backward\n");
+    std::string_view list = cut(page, "\n## ");
+    for (cut(list, "* "); !list.empty();) {
+        std::string line(trimmed(cut(list, "\n* ")));
+        for (std::size_t at = line.find("\n  "); at != line.npos; at = line.find("\n  ")) line.replace(at, 3, " ");
+        std::string_view words = line;
+        const std::string_view name = cut(words, ": ");
+        if (name == "kept") derivation.kept = plain_text(words);
+        else if (name.size() > 2)
+            derivation.backward.push_back(
+                {std::string(name.substr(1, name.size() - 2)), displayed(words), plain_text(words)});
     }
-    if (gradients) return formulas;
-    const Maths by_hand = maths(section(page, "\n## By hand"));
-    formulas.backward = those(by_hand.displayed, is_gradient);
-    if (formulas.backward.empty()) formulas.backward = those(by_hand.inlined, is_gradient);
-    if (formulas.backward.empty()) formulas.backward = by_hand.displayed;
-    return formulas;
+    return derivation;
+}
+
+std::string_view derivation_page(std::string_view op) { return embedded(fmt::format("docs/derivations/{}.md", op)); }
+
+const Derivation& derivation_of(std::string_view op) {
+    static std::map<std::string, Derivation, std::less<>> read;
+    const auto found = read.find(op);
+    return found != read.end() ? found->second
+                               : read.emplace(std::string(op), read_derivation(derivation_page(op))).first->second;
+}
+
+std::string gradient_in_words(std::string_view op, std::string_view input) {
+    const Derivation::Gradient* const gradient = derivation_of(op).gradient(input);
+    if (gradient == nullptr) throw Error(fmt::format("docs/derivations/{}.md states no gradient of {}", op, input));
+    return with_g(gradient->plain);
 }
 
 } // namespace chalkgrad

@@ -1,4 +1,4 @@
-// What the derivation pages of docs/derivations say in formulas, for pages that show one step at a time.
+// What the derivation pages of docs/derivations state: the one source of every formula of a backward.
 #pragma once
 
 #include <string>
@@ -7,14 +7,30 @@
 
 namespace chalkgrad {
 
-/// The formulas of one op in TeX, each to be displayed on a line of its own.
-struct OpFormulas {
-    std::vector<std::string> forward, backward;
+/// The statements of a page, whose form docs/CONTRIBUTING.md describes.
+struct Derivation {
+    struct Gradient {
+        std::string input; ///< as the op calls it: "gamma"
+        std::string latex; ///< to be displayed on a line of its own
+        std::string plain; ///< "γ̄ = Σ_rows ȳ n"
+    };
+    std::vector<std::string> forward; ///< LaTeX, each to be displayed on a line of its own
+    std::vector<Gradient> backward;
+    std::string kept; ///< what the forward keeps beside its inputs and its result, as plain text; empty if nothing
+
+    /// The statement for this input; nothing when there is none.
+    const Gradient* gradient(std::string_view input) const;
 };
 
-/// Read from a page: the display above its first heading defines the op, and states the gradients too if it holds a
-/// bar. If not, they are the displays under "By hand" that begin with a bar, or the formulas in its text that do, or
-/// all its displays.
-OpFormulas formulas_of(std::string_view page);
+/// Forward: the displays above the first heading. Backward: the list under "## Backward", "* `input`: $formula$, words"
+/// for each input with a gradient, "* kept: words".
+Derivation read_derivation(std::string_view page);
+
+/// Of an op of the catalogue, as compiled in; empty for an op without a page.
+std::string_view derivation_page(std::string_view op);
+const Derivation& derivation_of(std::string_view op);
+
+/// The gradient of an op's input as exercises write it, gx for x̄; throws Error when the page states none.
+std::string gradient_in_words(std::string_view op, std::string_view input);
 
 } // namespace chalkgrad

@@ -1,4 +1,4 @@
-// Texts of the source tree that pages show, compiled in: listings of experiments, derivations, style sheets.
+// Texts of the source tree, compiled in: what pages show (listings, derivations, style sheets), and tables of data.
 #pragma once
 
 #include <string_view>

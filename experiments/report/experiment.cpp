@@ -46,6 +46,7 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
     using clock = std::chrono::steady_clock;
     const bool writes = !folder.path.empty();
     if (writes) check_output_folder("run", folder.path);
+    const auto katex = writes && folder.with_index ? read_katex(katex_folder()) : std::nullopt;
     std::vector<Finished> finished;
     FileSet files;
     for (const Experiment* const experiment : chosen) {
@@ -62,7 +63,7 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
             files.add(result.files.back(), std::move(file.bytes));
         }
     }
-    if (writes && folder.with_index) files.add(folder.path / "index.html", report_page(finished));
+    if (writes && folder.with_index) files.add(folder.path / "index.html", report_page(finished, katex));
     files.publish();
     return finished;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <chalkgrad/autograd/numpy/pcg64.hpp>
+#include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/experiments/report/report.hpp>
 #include <nlohmann/json_fwd.hpp>
 
@@ -19,6 +19,7 @@ struct ExperimentOptions {
     std::optional<uint128> seed;
 
     uint128 seed_or(uint128 reference) const { return seed.value_or(reference); }
+    Generator rng(uint128 reference) const { return Generator(Seed(seed_or(reference))); }
 };
 
 struct Experiment {

@@ -7,7 +7,7 @@
 
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/autograd/tape/trace.hpp>
-#include <chalkgrad/ops/catalog/backward_text.hpp>
+#include <chalkgrad/experiments/report/derivation.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -40,22 +40,22 @@ std::vector<std::vector<Note>> backward_notes(const Tape& tape) {
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Line line = tape.line(i);
         if (line.kind != Line::Kind::op || !line.needs_grad) continue;
-        const BackwardText* const text = backward_text(line.op);
-        if (text == nullptr) {
+        const Derivation& derivation = derivation_of(line.op);
+        if (derivation.backward.empty()) {
             notes[i].push_back({Note::Kind::gradient, "cotangents by its own vjp"});
             continue;
         }
         for (std::size_t k = 0; k < line.inputs.size(); ++k) {
             if (line.inputs[k] < 0 || (k > 0 && line.input_names[k] == line.input_names[k - 1])) continue;
             const Line from = tape.line(static_cast<std::size_t>(line.inputs[k]));
-            for (const auto& [input, formula] : text->cotangents)
-                if (from.needs_grad && input == line.input_names[k])
-                    notes[i].push_back(
-                        {Note::Kind::gradient, from.shape == line.shape ? without_unb(formula) : formula});
+            const Derivation::Gradient* const gradient = derivation.gradient(line.input_names[k]);
+            if (from.needs_grad && gradient != nullptr)
+                notes[i].push_back(
+                    {Note::Kind::gradient, from.shape == line.shape ? without_unb(gradient->plain) : gradient->plain});
         }
         if (const std::size_t kept = saved_size(tape, i); kept > 0)
-            notes[i].push_back(
-                {Note::Kind::attribute, fmt::format("keeps {}: {} number{}", text->saved, kept, kept == 1 ? "" : "s")});
+            notes[i].push_back({Note::Kind::attribute,
+                fmt::format("keeps {}: {} number{}", derivation.kept, kept, kept == 1 ? "" : "s")});
     }
     return notes;
 }

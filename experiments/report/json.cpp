@@ -15,6 +15,12 @@ json json_number(double number) {
     return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
 }
 
+double number_of(const json& value) {
+    if (value.is_number()) return value.get<double>();
+    const double inf = std::numeric_limits<double>::infinity();
+    return value == "inf" ? inf : value == "-inf" ? -inf : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::optional<Attribute> to_attribute(const json& value) {
     if (value.is_null()) return Attribute();
     if (value.is_boolean()) return value.get<bool>();

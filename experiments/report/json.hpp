@@ -16,6 +16,8 @@ struct Table;
 
 /// The number, or "nan", "inf", "-inf": JSON has no such numbers, and null would hide which it was.
 nlohmann::json json_number(double number);
+/// The number that json_number wrote so; NaN for everything else.
+double number_of(const nlohmann::json& value);
 
 /// An op's attribute: null, a flag, a number, a word or a list of numbers; nothing for other JSON.
 std::optional<Attribute> to_attribute(const nlohmann::json& value);

@@ -8,6 +8,7 @@
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/experiments/report/embedded.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -23,7 +24,7 @@ std::string with_fonts_inside(const std::string& css, const fs::path& folder) {
         const std::size_t name = begin + source.size(), name_end = css.find(')', name),
                           end = css.find_first_of(";}", begin);
         if (name_end == css.npos || end == css.npos)
-            throw Error("present: katex.min.css has a font without an end; install Debian's libjs-katex again");
+            throw Error("katex: katex.min.css has a font without an end; install Debian's libjs-katex again");
         const std::string font = read_file(folder / css.substr(name, name_end - name));
         out += css.substr(at, begin - at) +
                fmt::format("src:url(data:font/woff2;base64,{}) format('woff2')", base64(font));
@@ -47,6 +48,8 @@ std::string base64(std::string_view bytes) {
     return out;
 }
 
+std::string katex_licence() { return fmt::format("<!--\n{}-->\n", embedded("experiments/report/katex-licence.txt")); }
+
 fs::path katex_folder() {
     const char* const given = std::getenv("CHALKGRAD_KATEX");
     return given != nullptr && *given != '\0' ? given : "/usr/share/javascript/katex";
@@ -57,9 +60,9 @@ std::optional<Katex> read_katex(const fs::path& folder) {
     if (!fs::exists(folder / "katex.min.js", none)) return {};
     Katex katex{read_file(folder / "katex.min.js"), with_fonts_inside(read_file(folder / "katex.min.css"), folder)};
     if (katex.script.find("</script") != std::string::npos || katex.style.find("</style") != std::string::npos)
-        throw Error(fmt::format(
-            "present: KaTeX in {} holds an end tag and cannot stand in a page; install Debian's libjs-katex",
-            folder.string()));
+        throw Error(
+            fmt::format("katex: KaTeX in {} holds an end tag and cannot stand in a page; install Debian's libjs-katex",
+                folder.string()));
     return katex;
 }
 

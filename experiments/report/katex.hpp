@@ -19,6 +19,9 @@ std::filesystem::path katex_folder();
 /// Error for a folder that lacks a part, and for a text that could end the element it is put into.
 std::optional<Katex> read_katex(const std::filesystem::path& folder);
 
+/// The licence that has to stand in a page with KaTeX, as a comment of HTML.
+std::string katex_licence();
+
 /// The bytes in base64 (RFC 4648).
 std::string base64(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// Markdown as HTML: as much of it as the derivations use.
+// Markdown as HTML, for the derivations that pages show.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace chalkgrad {
 
-/// Headings (one `level` deeper than `#` says), paragraphs, lists of `*`, `-` and numbers, tables, code, `code`,
-/// **bold**, *emphasis*, [links](target), and formulas between $ and $$ as MathML. `link` says where a target leads;
-/// for an empty answer the words stay without a link. Text is escaped.
+/// CommonMark with tables; headings are one `level` deeper than `#` says. `link` says where a target leads; for an empty
+/// answer the words stay without a link. A formula between $ or $$ becomes an element <x-equation>, with type="display"
+/// for $$, which the script typeset.js has typeset. Text is escaped, also what looks like HTML.
 std::string markdown_html(
     std::string_view markdown, int level, const std::function<std::string(std::string_view)>& link);
 

@@ -1,5 +1,6 @@
 // The report of a run as one HTML page: parts for the sections of the course, in them the experiments.
 #include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
 #include <chalkgrad/experiments/report/inline_svg.hpp>
 #include <chalkgrad/experiments/report/listing.hpp>
@@ -87,76 +88,76 @@ std::string verdict(bool holds) {
 
 struct Column {
     std::string_view name;
-    bool is_number = false;
+    bool is_number;
+    Column(std::string_view name, bool is_number = false) : name(name), is_number(is_number) {}
 };
 
-std::string table_head(std::string_view caption, const std::vector<Column>& columns) {
+std::string cell(std::string_view raw) { return fmt::format("<td>{}</td>", xml_line(raw)); }
+std::string number_cell(const std::string& html) { return fmt::format("<td class=\"number\">{}</td>", html); }
+
+/// A table; `row` makes the cells of each of the items.
+template <class Items, class Row>
+std::string html_table(std::string_view caption, const std::vector<Column>& columns, const Items& items, Row row) {
     std::string html =
         fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", xml_line(caption));
     for (const Column& column : columns)
         html += fmt::format(
             "<th scope=\"col\"{}>{}</th>", column.is_number ? " class=\"number\"" : "", xml_line(column.name));
-    return html + "</tr></thead>\n<tbody>\n";
+    html += "</tr></thead>\n<tbody>\n";
+    for (const auto& item : items) html += fmt::format("<tr>{}</tr>\n", row(item));
+    return html + "</tbody></table></div>\n";
 }
-constexpr const char* table_end = "</tbody></table></div>\n";
 
-std::string cell(std::string_view raw) { return fmt::format("<td>{}</td>", xml_line(raw)); }
-std::string number_cell(const std::string& html) { return fmt::format("<td class=\"number\">{}</td>", html); }
+std::string folded(std::string_view summary, std::string_view html) {
+    return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, html);
+}
 
 std::string table_of(const std::vector<const Report::Number*>& numbers) {
-    std::string html = table_head(
-        "Numbers", {{""}, {"here", true}, {"expected", true}, {"tolerance", true}, {"stated by"}, {"verdict"}});
-    for (const Report::Number* const each : numbers)
-        html += fmt::format("<tr>{}{}{}{}{}{}</tr>\n", cell(each->name), number_cell(shown(each->value)),
-            number_cell(shown(each->expected)), number_cell(shown(each->tolerance)), cell(each->source),
-            verdict(each->holds));
-    return html + table_end;
+    return html_table("Numbers",
+        {{""}, {"here", true}, {"expected", true}, {"tolerance", true}, {"stated by"}, {"verdict"}}, numbers,
+        [](const Report::Number* each) {
+            return cell(each->name) + number_cell(shown(each->value)) + number_cell(shown(each->expected)) +
+                   number_cell(shown(each->tolerance)) + cell(each->source) + verdict(each->holds);
+        });
 }
 
 /// What failed is always in sight; a long list of what holds is folded.
 std::string numbers(const Report& report) {
     std::vector<const Report::Number*> holding, failed;
     for (const Report::Number& each : report.numbers()) (each.holds ? holding : failed).push_back(&each);
-    std::string html = failed.empty() ? "" : table_of(failed);
+    const std::string html = failed.empty() ? "" : table_of(failed);
     if (holding.empty()) return html;
     if (holding.size() <= 30) return html + table_of(holding);
-    return html + fmt::format("<details><summary>{} numbers, {} within their tolerances</summary>\n{}</details>\n",
-                      holding.size(), failed.empty() ? "all" : "these", table_of(holding));
+    return html + folded(fmt::format("{} numbers, {} within their tolerances", holding.size(),
+                             failed.empty() ? "all" : "these"),
+                      table_of(holding));
 }
 
 std::string measured(const Report& report) {
     if (report.measured().empty()) return "";
-    std::string html = table_head("Measured here", {{""}, {"here", true}, {"what it speaks for"}});
-    for (const Report::Measured& each : report.measured())
-        html += fmt::format("<tr>{}{}{}</tr>\n", cell(each.name), number_cell(shown(each.value)), cell(each.claim));
-    return html + table_end;
+    return html_table("Measured here", {{""}, {"here", true}, {"what it speaks for"}}, report.measured(),
+        [](const auto& each) { return cell(each.name) + number_cell(shown(each.value)) + cell(each.claim); });
 }
 
 std::string not_reproduced(const Report& report) {
     if (report.not_reproduced().empty()) return "";
-    std::string html = table_head("Not reproduced here", {{""}, {"why"}});
-    for (const Report::NotReproduced& each : report.not_reproduced())
-        html += fmt::format("<tr>{}{}</tr>\n", cell(each.name), cell(each.why));
-    return html + table_end;
+    return html_table("Not reproduced here", {{""}, {"why"}}, report.not_reproduced(),
+        [](const auto& each) { return cell(each.name) + cell(each.why); });
 }
 
 std::string table(const Table& table) {
-    std::vector<Column> columns;
-    for (const std::string& column : table.columns) columns.push_back({column});
-    std::string html = table_head(table.name, columns);
     const auto as_cell = [](const auto& value) {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) return cell(value);
         else return fmt::format("<td>{}</td>", shown(static_cast<double>(value)));
     };
-    for (const std::vector<Cell>& row : table.rows) {
-        html += "<tr>";
-        for (const Cell& each : row) html += std::visit(as_cell, each.value());
-        html += "</tr>\n";
-    }
-    html += table_end;
+    const std::string html = html_table(
+        table.name, {table.columns.begin(), table.columns.end()}, table.rows, [&](const std::vector<Cell>& row) {
+            std::string cells;
+            for (const Cell& each : row) cells += std::visit(as_cell, each.value());
+            return cells;
+        });
     if (table.rows.size() <= 24) return html;
-    return fmt::format(
-        "<details><summary>Table {}: {} rows</summary>{}</details>\n", xml_line(table.name), table.rows.size(), html);
+    return folded(fmt::format("Table {}: {} rows", xml_line(table.name), table.rows.size()), html);
 }
 
 // ---- an experiment
@@ -199,17 +200,15 @@ bool calls(std::string_view listing, std::string_view op) {
 std::vector<std::string> ops_of(const Finished& finished) {
     std::vector<std::string> ops;
     for (const CatalogEntry& op : catalog())
-        if (calls(finished.experiment.listing, op.name) &&
-            !embedded(fmt::format("docs/derivations/{}.md", op.name)).empty())
-            ops.emplace_back(op.name);
+        if (calls(finished.experiment.listing, op.name) && !derivation_page(op.name).empty()) ops.emplace_back(op.name);
     return ops;
 }
 
 std::string code(const Finished& finished) {
     const std::string& listing = finished.experiment.listing;
     if (listing.empty()) return "";
-    return fmt::format("<details><summary>The code: {} lines</summary>\n<pre><code>{}</code></pre></details>\n",
-        std::count(listing.begin(), listing.end(), '\n'), listing_html(listing));
+    return folded(fmt::format("The code: {} lines", std::count(listing.begin(), listing.end(), '\n')),
+        fmt::format("<pre><code>{}</code></pre>", listing_html(listing)));
 }
 
 std::string links(const Finished& finished) {
@@ -280,13 +279,21 @@ std::string derivations(const Order& finished) {
     for (const CatalogEntry& op : catalog())
         if (is_used(op.name))
             html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n{2}</details>\n", op.name,
-                xml_line(op.formula), markdown_html(embedded(fmt::format("docs/derivations/{}.md", op.name)), 2, link));
+                xml_line(op.formula), markdown_html(derivation_page(op.name), 2, link));
     return html.empty() ? "" : fmt::format("<section id=\"derivations\">\n<h2>Derivations</h2>\n{}</section>\n", html);
+}
+
+/// A derivation's formulas are typeset when it is opened: all at once would take a second.
+std::string formulas_script(const Katex& katex) {
+    return fmt::format(
+        "<script>{}</script>\n<script>\n{}\nfor (const each of document.querySelectorAll('#derivations "
+        "details'))\n    each.addEventListener('toggle', () => typeset(each));\n</script>\n",
+        katex.script, embedded("experiments/report/typeset.js"));
 }
 
 } // namespace
 
-std::string report_page(const std::vector<Finished>& all) {
+std::string report_page(const std::vector<Finished>& all, const std::optional<Katex>& katex) {
     // Sections in the order of their first experiment, so that each is one part of the page.
     std::vector<std::string> chapters;
     for (const Finished& each : all)
@@ -304,14 +311,16 @@ std::string report_page(const std::vector<Finished>& all) {
             }
         parts += "</section>\n";
     }
+    const std::string derived = derivations(finished);
+    const bool typeset = katex && !derived.empty();
     return fmt::format(R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'{}">
 <title>chalkgrad: report</title>
-<style>
+{}<style>
 {}</style>
 </head>
 <body>
@@ -321,10 +330,13 @@ std::string report_page(const std::vector<Finished>& all) {
 {}<main>
 {}{}</main>
 <footer>Made by chalkgrad. Equal findings give an equal page, to the byte.</footer>
-</body>
+{}</body>
 </html>
 )",
-        embedded("experiments/report/report.css"), lead(finished), contents(finished), parts, derivations(finished));
+        typeset ? "; script-src 'unsafe-inline'; font-src data:" : "",
+        typeset ? fmt::format("{}<style>{}</style>\n", katex_licence(), katex->style) : "",
+        embedded("experiments/report/report.css"), lead(finished), contents(finished), parts, derived,
+        typeset ? formulas_script(*katex) : "");
 }
 
 } // namespace chalkgrad

@@ -40,7 +40,8 @@ Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(ex
         throw Error(fmt::format("Report: '{}' cannot name files; use letters, digits, '_', '-' and '.'", experiment_));
 }
 
-void Report::claim_name(const std::string& name) {
+template <class Item> void Report::keep(std::vector<Item>& items, Item item) {
+    const std::string& name = item.name;
     if (!is_file_name(name))
         throw Error(
             fmt::format("{}: '{}' cannot name a file; use letters, digits, '_', '-' and '.'", experiment_, name));
@@ -48,6 +49,7 @@ void Report::claim_name(const std::string& name) {
         throw Error(
             fmt::format("{}: two findings are named '{}'; their files need different names", experiment_, name));
     names_.push_back(name);
+    items.push_back(std::move(item));
 }
 
 void Report::number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
@@ -68,25 +70,28 @@ void Report::not_reproduced(std::string name, std::string why) {
     not_reproduced_.push_back({std::move(name), std::move(why)});
 }
 
-void Report::table(Table table) {
-    claim_name(table.name);
-    tables_.push_back(std::move(table));
+namespace {
+struct TapeShown {}; ///< thrown out of a run of which only the tape is wanted
+} // namespace
+
+void Report::tape(Var<double> y) {
+    tape_ = std::move(y);
+    if (ends_at_tape_) throw TapeShown();
 }
 
-void Report::plot(Plot plot) {
-    claim_name(plot.name);
-    plots_.push_back(std::move(plot));
+Var<double> Report::tape_of(const std::string& experiment, const std::function<void(Report&)>& run) {
+    Report report(experiment);
+    report.ends_at_tape_ = true;
+    try {
+        run(report);
+    } catch (const TapeShown&) {}
+    return report.tape_;
 }
 
-void Report::heat_map(HeatMap map) {
-    claim_name(map.name);
-    maps_.push_back(std::move(map));
-}
-
-void Report::graph(std::string name, std::string dot) {
-    claim_name(name);
-    graphs_.push_back({std::move(name), std::move(dot)});
-}
+void Report::table(Table table) { keep(tables_, std::move(table)); }
+void Report::plot(Plot plot) { keep(plots_, std::move(plot)); }
+void Report::heat_map(HeatMap map) { keep(maps_, std::move(map)); }
+void Report::graph(std::string name, std::string dot) { keep(graphs_, Graph{std::move(name), std::move(dot)}); }
 
 bool Report::holds() const {
     return std::all_of(numbers_.begin(), numbers_.end(), [](const Number& number) { return number.holds; });

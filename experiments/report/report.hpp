@@ -1,6 +1,7 @@
 // What an experiment found: numbers with their verdicts, tables, plots and graphs, and the files made of them.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -55,6 +56,9 @@ public:
     /// `own_seed`: the run draws from a seed of the caller's, not from the one the expected values were made with.
     explicit Report(std::string experiment, bool own_seed = false);
 
+    /// The tape that an experiment shows, recorded without the rest of its run; empty where it shows none.
+    static Var<double> tape_of(const std::string& experiment, const std::function<void(Report&)>& run);
+
     /// A number that course or paper states, at `source` ("course §6", "arXiv:2002.04745 fig. 3"): it passes when it is
     /// within the tolerance. Infinities pass when equal, NaN when NaN is expected.
     void number(std::string name, double value, double expected, Tolerance tolerance, std::string source);
@@ -74,7 +78,7 @@ public:
     void graph(std::string name, std::string dot);
 
     /// A tape small enough to read, from its leaves to y: what `chalkgrad trace` and `present` show of this experiment.
-    void tape(Var<double> y) { tape_ = std::move(y); }
+    void tape(Var<double> y);
     const Var<double>& tape() const { return tape_; }
 
     const std::string& experiment() const { return experiment_; }
@@ -100,7 +104,7 @@ private:
         std::string name, dot;
     };
 
-    void claim_name(const std::string& name);
+    template <class Item> void keep(std::vector<Item>& items, Item item); ///< whose name is a file's, used once
 
     std::string experiment_;
     bool own_seed_;
@@ -113,6 +117,7 @@ private:
     std::vector<Graph> graphs_;
     std::vector<std::string> names_;
     Var<double> tape_;
+    bool ends_at_tape_ = false;
 };
 
 /// One line a number: its verdict, value and what was expected; then what was measured and what is not reproduced.

@@ -1,6 +1,7 @@
 // The kernels of attention, for one tile: some rows of queries of one head, and all keys that any of them sees.
-#pragma once
+#pragma once // internal
 
+#include <chalkgrad/ops/elementwise/activation_functions.hpp>
 #include <chalkgrad/ops/linear/product.hpp>
 #include <chalkgrad/ops/reduce/sum_exp.hpp>
 
@@ -135,8 +136,7 @@ template <class T> void attention_forward(AttentionTile<T> tile, T* s, T* y, T* 
     attention_mean(tile, tile.dv, s, tile.v, y);
 }
 
-// p: in Q Kᵀ, out P = exp(Z − L), with zeros where a row does not see a key. slope: dZ/dS = sech²(S/c), from S itself:
-// 1 − (Z/c)² cancels where the cap holds.
+// p: in Q Kᵀ, out P = exp(Z − L), with zeros where a row does not see a key. slope: dZ/dS = sech²(S/c), from S itself.
 template <class T>
 FAST inline void attention_probabilities(const AttentionTile<T>& tile, const T* lse, T* p, T* slope) {
     const T least(-__builtin_inf()), scale = tile.scale, cap = tile.cap;
@@ -148,8 +148,8 @@ FAST inline void attention_probabilities(const AttentionTile<T>& tile, const T* 
         } else {
             T* const dz = slope + r * tile.width + row.from;
             each<T>(row.n, [=](std::size_t j) FAST {
-                const T x = scale * z[j] / cap, e = exp(-2 * abs(x));
-                dz[j] = 4 * e / ((1 + e) * (1 + e));
+                const T x = scale * z[j] / cap;
+                dz[j] = sech_squared(x);
                 z[j] = cap * tanh(x);
             });
         }
@@ -172,7 +172,7 @@ FAST inline void attention_delta(const AttentionTile<T>& tile, const AttentionGr
     }
 }
 
-// The softmax backward of a tile: gs: in P̄ = Ō Vᵀ, out α S̄, where Z̄ = P (P̄ − D) and S̄ = Z̄ sech². gmask: Z̄ is added to
+// The softmax backward of a tile: gs: in P̄ = Ō Vᵀ, out α S̄, where Z̄ = P (P̄ − D) and S̄ = Z̄ cap′. gmask: Z̄ is added to
 // it.
 template <class T>
 FAST inline void attention_score_gradient(

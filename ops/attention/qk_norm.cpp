@@ -3,10 +3,9 @@
 #include <chalkgrad/ops/attention/qk_norm.hpp>
 
 #include <chalkgrad/ops/attention/heads.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
 #include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
@@ -104,6 +103,11 @@ Array<double> queries(Generator& rng, const Shape& shape) {
         q.data()[i] *= i % shape.last() < shape.last() / 2 ? 1e-2 : i < shape.last() ? 1e-1 : 1;
     return q;
 }
+std::vector<Sample> samples_of_heads(Generator& rng, const char* two_heads) {
+    return drawn({two_heads, "batch: q(2,2,4) heads=2 eps=1e-2"}, [&](std::string_view input, const Shape& shape) {
+        return input == "q" ? queries(rng, shape) : rng.standard_normal(shape);
+    });
+}
 
 } // namespace
 
@@ -131,11 +135,7 @@ CatalogEntry qk_norm_per_head_entry() {
     return entry(
         "qk_norm_per_head", "rms_norm(split(q), gamma): (T, H d) -> (H, T, d)", "§7",
         with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head(a...); }),
-        [](Generator& rng) {
-            return std::vector<Sample>{{"two_heads", {{"q", queries(rng, {3, 6})}, {"gamma", rng.standard_normal({3})}},
-                                           {}, {{"heads", 2.0}, {"eps", 1e-3}}},
-                {"batch", {{"q", queries(rng, {2, 2, 4})}}, {}, {{"heads", 2.0}, {"eps", 1e-2}}}};
-        },
+        [](Generator& rng) { return samples_of_heads(rng, "two_heads: q(3,6) gamma(3) heads=2 eps=1e-3"); },
         with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head_composed(a...); }))
         .with_identities(qk_norm_identities(true));
 }
@@ -143,11 +143,7 @@ CatalogEntry qk_norm_whole_entry() {
     return entry(
         "qk_norm_whole", "split(rms_norm(q, gamma)): (T, H d) -> (H, T, d)", "§7",
         with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole(a...); }),
-        [](Generator& rng) {
-            return std::vector<Sample>{{"two_heads", {{"q", queries(rng, {3, 6})}, {"gamma", rng.standard_normal({6})}},
-                                           {}, {{"heads", 2.0}, {"eps", 1e-3}}},
-                {"batch", {{"q", queries(rng, {2, 2, 4})}}, {}, {{"heads", 2.0}, {"eps", 1e-2}}}};
-        },
+        [](Generator& rng) { return samples_of_heads(rng, "two_heads: q(3,6) gamma(6) heads=2 eps=1e-3"); },
         with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole_composed(a...); }))
         .with_identities(qk_norm_identities(false));
 }
@@ -155,11 +151,8 @@ CatalogEntry qknorm_scores_entry() {
     return entry(
         "qknorm_scores", "tau l2(q) l2(k)^T", "§7", with_scores([](const auto&... a) { return qknorm_scores(a...); }),
         [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{
-                {"floor", {{"q", draw({3, 4})}, {"k", draw({2, 4})}, {"tau", draw({})}}, {}, {{"eps", 1e-12}}},
-                {"additive", {{"q", draw({2, 2, 3})}, {"k", draw({2, 3, 3})}, {"tau", draw({})}}, {},
-                    {{"eps", 0.1}, {"guard", std::string("additive")}}}};
+            return drawn(rng,
+                {"floor: q(3,4) k(2,4) tau() eps=1e-12", "additive: q(2,2,3) k(2,3,3) tau() eps=0.1 guard=additive"});
         },
         with_scores([](const auto&... a) { return qknorm_scores_composed(a...); }))
         .with_identities([](const Sample& s) {

@@ -40,9 +40,8 @@ CHALKGRAD_KERNEL(rope_turn)
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 
@@ -134,7 +133,7 @@ struct Rope {
     // The tables: all heads and the backward use them again, and a sine costs as much as turning a dozen pairs.
     std::size_t saved(Shapes in) const { return 2 * tokens(in[0]) * pairs(in[0]); }
     void attributes(Attributes& out) const {
-        out.set("style", std::string(options.style == RopeStyle::half ? "half" : "interleaved"));
+        out.set("style", std::string(options.style == RopeStyle::halves ? "half" : "interleaved"));
         out.set("base", options.base);
         out.set("offset", static_cast<double>(options.offset));
         if (options.rotary_dim) out.set("rotary_dim", static_cast<double>(*options.rotary_dim));
@@ -225,51 +224,50 @@ template <class T> Var<T> rope_composed(const Var<T>& x, const RopeOptions& opti
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
+static RopeOptions options_of(Settings& c) {
+    RopeOptions o;
+    const std::string style = c.word("style", "half");
+    if (style != "half" && style != "interleaved")
+        throw Error(fmt::format("rope: style is '{}'; it must be half or interleaved", style));
+    o.style = style == "half" ? RopeStyle::halves : RopeStyle::interleaved;
+    o.base = c.number("base", 10000);
+    o.offset = c.integer("offset", 0);
+    if (const auto r = c.maybe_integer("rotary_dim")) {
+        if (*r < 0) throw Error(fmt::format("rope: rotary_dim is {}; it must be even and at least 2", *r));
+        o.rotary_dim = static_cast<std::size_t>(*r);
+    }
+    const std::string stretch = c.word("stretch", "none");
+    const auto kind = stretch_named(stretch);
+    if (!kind) throw Error(fmt::format("rope: stretch is '{}'; it must be none, linear, llama3 or yarn", stretch));
+    o.stretch = {*kind, c.number("factor", 1), c.number("context", 0), c.number("slow", 1),
+        c.number("fast", *kind == RopeScaling::Kind::yarn ? 32 : 4), c.flag("whole_pairs", true),
+        c.number("magnitude", 1)};
+    return o;
+}
+
 CatalogEntry rope_entry() {
-    const auto options = [](auto& c) {
-        RopeOptions o;
-        const std::string style = c.word("style", "half");
-        if (style != "half" && style != "interleaved")
-            throw Error(fmt::format("rope: style is '{}'; it must be half or interleaved", style));
-        o.style = style == "half" ? RopeStyle::half : RopeStyle::interleaved;
-        o.base = c.number("base", 10000);
-        o.offset = c.integer("offset", 0);
-        if (const auto r = c.maybe_integer("rotary_dim")) {
-            if (*r < 0) throw Error(fmt::format("rope: rotary_dim is {}; it must be even and at least 2", *r));
-            o.rotary_dim = static_cast<std::size_t>(*r);
-        }
-        const std::string stretch = c.word("stretch", "none");
-        const auto kind = stretch_named(stretch);
-        if (!kind) throw Error(fmt::format("rope: stretch is '{}'; it must be none, linear, llama3 or yarn", stretch));
-        o.stretch = {*kind, c.number("factor", 1), c.number("context", 0), c.number("slow", 1),
-            c.number("fast", *kind == RopeScaling::Kind::yarn ? 32 : 4), c.flag("whole_pairs", true),
-            c.number("magnitude", 1)};
-        return o;
-    };
-    return entry(
-        "rope", "(a, b) -> (a cos - b sin, a sin + b cos), angle (offset + t) base^(-2i/r)", "Su et al. 2021",
-        [=](auto& c) { return rope(c.in("x"), options(c)); },
-        [](Generator& rng) {
-            const std::string half = "half", interleaved = "interleaved";
-            return std::vector<Sample>{
-                {"halves", {{"x", rng.standard_normal({2, 3, 10})}}, {}, {{"style", half}, {"base", 100.0}}},
-                {"neighbours", {{"x", rng.standard_normal({2, 3, 6})}}, {}, {{"style", interleaved}, {"offset", 3.0}}},
-                {"some_stay", {{"x", rng.standard_normal({4, 11})}}, {},
-                    {{"style", half}, {"rotary_dim", 4.0}, {"offset", -2.0}}},
-                {"some_neighbours_stay", {{"x", rng.standard_normal({1, 3, 3})}}, {},
-                    {{"style", interleaved}, {"rotary_dim", 2.0}}},
-                {"llama3", {{"x", rng.standard_normal({1, 3, 10})}}, {},
-                    {{"style", half}, {"base", 100.0}, {"offset", 2.0}, {"stretch", std::string("llama3")},
-                        {"factor", 8.0}, {"context", 16.0}, {"slow", 0.5}, {"fast", 2.0}}},
-                {"yarn", {{"x", rng.standard_normal({2, 3, 12})}}, {},
-                    {{"style", interleaved}, {"base", 50.0}, {"stretch", std::string("yarn")}, {"factor", 4.0},
-                        {"context", 64.0}, {"whole_pairs", false}, {"slow", 1.0}, {"fast", 4.0}, {"magnitude", 1.2}}}};
-        },
-        [=](Arguments<double>& c) { return rope_composed(c.in("x"), options(c)); })
-        .with_identities([](const Sample& s) {
-            const std::size_t d = last_extent(*s.input("x"));
-            return std::vector<Identity>{homogeneous("x", 1), block_diagonal_rows("x", d, d)};
-        });
+    return {.name = "rope",
+        .formula = "(a, b) -> (a cos - b sin, a sin + b cos), angle (offset + t) base^(-2i/r)",
+        .section = "Su et al. 2021",
+        .rule = [](Settings& c) { return rule_of(Rope{options_of(c)}); },
+        .samples =
+            [](Generator& rng) {
+                return drawn(
+                    rng, {"halves: x(2,3,10) style=half base=100", "neighbours: x(2,3,6) style=interleaved offset=3",
+                             "some_stay: x(4,11) style=half rotary_dim=4 offset=-2",
+                             "some_neighbours_stay: x(1,3,3) style=interleaved rotary_dim=2",
+                             "llama3: x(1,3,10) style=half base=100 offset=2 stretch=llama3 factor=8 context=16 "
+                             "slow=0.5 fast=2",
+                             "yarn: x(2,3,12) style=interleaved base=50 stretch=yarn factor=4 context=64 "
+                             "whole_pairs=false slow=1 fast=4 "
+                             "magnitude=1.2"});
+            },
+        .composed = [](auto& c) { return rope_composed(c.in("x"), options_of(c)); },
+        .identities =
+            [](const Sample& s) {
+                const std::size_t d = last_extent(*s.input("x"));
+                return std::vector<Identity>{homogeneous("x", 1), block_diagonal_rows("x", d, d)};
+            }};
 }
 
 } // namespace chalkgrad

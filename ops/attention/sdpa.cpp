@@ -193,87 +193,52 @@ std::size_t tile_scores(const Shape& k) {
     return attention_rows * Columns<double>::padded(std::max(k[k.rank() - 2], std::size_t(1)));
 }
 
-template <class T>
-void attention(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask, In<T> sinks, Out<T> y, T* lse) {
-    Scratch<T> scores(tile_scores(*k.shape));
-    each_tile<T>(o, q, k, v, mask, sinks, false, [&](const AttentionTile<T>& tile, const Place& at) {
-        kernel::attention_forward<T>(tile, scores.data(), y.data + at.query * tile.dv, lse + at.query);
-    });
-}
-
-// K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
-template <class T>
-void attention_vjp(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask, In<T> sinks, In<T> y, In<T> gy,
-    const T* lse, Out<T> gq, Out<T> gk, Out<T> gv, Out<T> gmask, Out<T> gsinks) {
-    for (const Out<T>& sum : {gk, gv, gmask, gsinks})
-        if (sum) std::fill_n(sum.data, sum.size(), T(0));
-    const bool needs_scores = gq || gk || gmask;
-    const std::size_t size = tile_scores(*k.shape);
-    Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(o.softcap ? size : 0);
-    each_tile<T>(o, q, k, v, mask, sinks, needs_scores, [&](const AttentionTile<T>& tile, const Place& at) {
-        const auto part = [](Out<T> g, std::size_t from) { return g ? g.data + from : nullptr; };
-        AttentionGradients<T> g{};
-        g.y = y.data + at.query * tile.dv;
-        g.gy = gy.data + at.query * tile.dv;
-        g.lse = lse + at.query;
-        g.p = probabilities.data();
-        g.gs = gradients.data();
-        g.slope = slopes.data();
-        g.gq = part(gq, at.query * tile.d);
-        g.gk = part(gk, at.key * tile.d);
-        g.gv = part(gv, at.key * tile.dv);
-        g.gmask = gmask ? gmask.data + (tile.mask - mask.data) : nullptr;
-        g.gsink = part(gsinks, at.head);
-        kernel::attention_backward<T>(tile, g);
-    });
-}
-
-void attention_attributes(const AttentionOptions& o, Attributes& out) {
-    if (o.scale) out.set("scale", *o.scale);
-    if (o.causal) out.set("causal", true);
-    if (o.window) out.set("window", static_cast<double>(*o.window));
-    if (o.softcap) out.set("softcap", *o.softcap);
-}
-
-struct Sdpa {
-    static constexpr const char* name = "sdpa";
-    static constexpr const char* inputs[] = {"q", "k", "v", "mask"};
-    static constexpr std::size_t required = 3;
+template <bool with_sinks> struct Sdpa {
+    static constexpr const char* name = with_sinks ? "sdpa_sinks" : "sdpa";
+    static constexpr const char* inputs[] = {"q", "k", "v", with_sinks ? "sinks" : "mask", "mask"};
+    static constexpr std::size_t required = with_sinks ? 4 : 3, the_mask = required;
     static constexpr Role role = Role::attention;
     AttentionOptions options;
 
     Shape shape(Shapes in) const {
-        return attention_shape(name, options, in[0], in[1], in[2], in.has(3) ? &in[3] : nullptr, nullptr);
+        return attention_shape(name, options, in[0], in[1], in[2], in.has(the_mask) ? &in[the_mask] : nullptr,
+            with_sinks ? &in[3] : nullptr);
     }
     std::size_t saved(Shapes in) const { return in[0].rows(); } // L
-    void attributes(Attributes& out) const { attention_attributes(options, out); }
+    void attributes(Attributes& out) const {
+        if (options.scale) out.set("scale", *options.scale);
+        if (options.causal) out.set("causal", true);
+        if (options.window) out.set("window", static_cast<double>(*options.window));
+        if (options.softcap) out.set("softcap", *options.softcap);
+    }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* lse) const {
-        attention<T>(options, in[0], in[1], in[2], in[3], {}, y, lse);
+        Scratch<T> scores(tile_scores(*in[1].shape));
+        tiles(in, false, [&](const AttentionTile<T>& tile, const Place& at) {
+            kernel::attention_forward<T>(tile, scores.data(), y.data + at.query * tile.dv, lse + at.query);
+        });
     }
+    // K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
-        attention_vjp<T>(options, in[0], in[1], in[2], in[3], {}, y, gy, lse, gx[0], gx[1], gx[2], gx[3], {});
+        const Out<T> gq = gx[0], gk = gx[1], gv = gx[2], gsinks = with_sinks ? gx[3] : Out<T>(), gmask = gx[the_mask];
+        for (const Out<T>& sum : {gk, gv, gmask, gsinks})
+            if (sum) std::fill_n(sum.data, sum.size(), T(0));
+        const bool needs_scores = gq || gk || gmask;
+        const std::size_t size = tile_scores(*in[1].shape);
+        Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(options.softcap ? size : 0);
+        tiles(in, needs_scores, [&](const AttentionTile<T>& tile, const Place& at) {
+            const auto part = [](Out<T> g, std::size_t from) { return g ? g.data + from : nullptr; };
+            kernel::attention_backward<T>(
+                tile, {y.data + at.query * tile.dv, gy.data + at.query * tile.dv, lse + at.query, probabilities.data(),
+                          gradients.data(), slopes.data(), part(gq, at.query * tile.d), part(gk, at.key * tile.d),
+                          part(gv, at.key * tile.dv), gmask ? gmask.data + (tile.mask - in[the_mask].data) : nullptr,
+                          part(gsinks, at.head)});
+        });
     }
-};
 
-struct SdpaSinks {
-    static constexpr const char* name = "sdpa_sinks";
-    static constexpr const char* inputs[] = {"q", "k", "v", "sinks", "mask"};
-    static constexpr std::size_t required = 4;
-    static constexpr Role role = Role::attention;
-    AttentionOptions options;
-
-    Shape shape(Shapes in) const {
-        return attention_shape(name, options, in[0], in[1], in[2], in.has(4) ? &in[4] : nullptr, &in[3]);
-    }
-    std::size_t saved(Shapes in) const { return in[0].rows(); } // L
-    void attributes(Attributes& out) const { attention_attributes(options, out); }
-
-    template <class T> void forward(Ins<T> in, Out<T> y, T* lse) const {
-        attention<T>(options, in[0], in[1], in[2], in[4], in[3], y, lse);
-    }
-    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
-        attention_vjp<T>(options, in[0], in[1], in[2], in[4], in[3], y, gy, lse, gx[0], gx[1], gx[2], gx[4], gx[3]);
+private:
+    template <class T, class F> void tiles(Ins<T> in, bool backward, F f) const {
+        each_tile<T>(options, in[0], in[1], in[2], in[the_mask], with_sinks ? in[3] : In<T>(), backward, f);
     }
 };
 
@@ -281,13 +246,13 @@ struct SdpaSinks {
 
 template <class T>
 Var<T> sdpa(const Var<T>& q, const Var<T>& k, const Var<T>& v, const AttentionOptions& options, const Var<T>& mask) {
-    return apply(Sdpa{options}, q, k, v, mask);
+    return apply(Sdpa<false>{options}, q, k, v, mask);
 }
 
 template <class T>
 Var<T> sdpa_sinks(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& sinks,
     const AttentionOptions& options, const Var<T>& mask) {
-    return apply(SdpaSinks{options}, q, k, v, sinks, mask);
+    return apply(Sdpa<true>{options}, q, k, v, sinks, mask);
 }
 
 #define CHALKGRAD_INSTANTIATE(T)                                                                               \

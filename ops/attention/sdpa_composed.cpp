@@ -6,8 +6,7 @@
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/ops/attention/masks.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
@@ -112,11 +111,6 @@ AttentionOptions attention_options(const char* op, Arguments<T>& c, const Var<T>
     return o;
 }
 
-std::vector<NamedArray> drawn(Generator& rng, const Shape& q, const Shape& k, std::size_t dv) {
-    return {{"q", rng.standard_normal(q)}, {"k", rng.standard_normal(k)},
-        {"v", rng.standard_normal(k.with(k.rank() - 1, dv))}};
-}
-
 /// An additive mask that hides some keys, all of them from query 1, and shifts one.
 Array<double> some_hidden() {
     const double no = -HUGE_VAL;
@@ -163,19 +157,16 @@ CatalogEntry sdpa_entry() {
         "sdpa", "softmax(cap(scale q k^T) + mask) v for each head, tile by tile", "§7",
         call([](const auto&... arguments) { return sdpa(arguments...); }),
         [](Generator& rng) {
-            std::vector<NamedArray> biased = drawn(rng, {2, 2, 3, 2}, {2, 1, 5, 2}, 3);
-            biased.push_back({"mask", rng.standard_normal({2, 3, 5})});
-            std::vector<NamedArray> shifted =
-                drawn(rng, {3, 2, 3}, {3, 4, 3}, 1); // a bias along a row would change nothing
-            shifted.push_back({"mask", rng.standard_normal({3, 1, 4})});
-            return std::vector<Sample>{{"grouped_causal", drawn(rng, {4, 3, 3}, {2, 3, 3}, 3), {},
-                                           {{"heads_q", 4.0}, {"heads_kv", 2.0}, {"causal", true}}},
-                {"capped_window", drawn(rng, {2, 5, 4}, {1, 5, 4}, 3), {},
-                    {{"causal", true}, {"window", 2.0}, {"softcap", 1.5}}},
-                {"cross", drawn(rng, {2, 3, 4}, {2, 7, 4}, 5), {}, {{"scale", 0.25}}}, {"learned_bias", biased},
-                {"bias_for_all_queries", shifted},
-                {"hidden_row", drawn(rng, {2, 4, 2}, {1, 3, 2}, 2), {{"mask", some_hidden()}}, {{"softcap", 5.0}}},
-                {"two_tiles", drawn(rng, {1, 35, 1}, {1, 35, 1}, 1), {}, {{"causal", true}, {"window", 11.0}}}};
+            std::vector<Sample> samples = drawn(rng,
+                {"learned_bias: q(2,2,3,2) k(2,1,5,2) v(2,1,5,3) mask(2,3,5)",
+                    "bias_for_all_queries: q(3,2,3) k(3,4,3) v(3,4,1) mask(3,1,4)",
+                    "grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) heads_q=4 heads_kv=2 causal=true",
+                    "capped_window: q(2,5,4) k(1,5,4) v(1,5,3) causal=true window=2 softcap=1.5",
+                    "cross: q(2,3,4) k(2,7,4) v(2,7,5) scale=0.25", "hidden_row: q(2,4,2) k(1,3,2) v(1,3,2) softcap=5",
+                    "two_tiles: q(1,35,1) k(1,35,1) v(1,35,1) causal=true window=11"});
+            samples[5].constants = {{"mask", some_hidden()}};
+            std::rotate(samples.begin(), samples.begin() + 2, samples.begin() + 5); // drawn first, shown later
+            return samples;
         },
         call([](const auto&... arguments) { return sdpa_composed(arguments...); }))
         .with_identities([](const Sample& s) { return attention_identities(s, true); });
@@ -192,15 +183,12 @@ CatalogEntry sdpa_sinks_entry() {
         "sdpa_sinks", "sdpa with one more logit a head in the softmax, dropped after it", "§15",
         call([](const auto&... arguments) { return sdpa_sinks(arguments...); }),
         [](Generator& rng) {
-            const auto with_sinks = [&](std::vector<NamedArray> inputs, std::size_t heads) {
-                inputs.push_back({"sinks", rng.standard_normal({heads})});
-                return inputs;
-            };
-            return std::vector<Sample>{
-                {"grouped_causal", with_sinks(drawn(rng, {4, 3, 3}, {2, 3, 3}, 3), 4), {}, {{"causal", true}}},
-                {"capped_window", with_sinks(drawn(rng, {2, 2, 5, 2}, {2, 1, 5, 2}, 1), 2), {},
-                    {{"causal", true}, {"window", 3.0}, {"softcap", 2.0}}},
-                {"hidden_row", with_sinks(drawn(rng, {2, 4, 2}, {2, 3, 2}, 4), 2), {{"mask", some_hidden()}}}};
+            std::vector<Sample> samples = drawn(
+                rng, {"grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) sinks(4) causal=true",
+                         "capped_window: q(2,2,5,2) k(2,1,5,2) v(2,1,5,1) sinks(2) causal=true window=3 softcap=2",
+                         "hidden_row: q(2,4,2) k(2,3,2) v(2,3,4) sinks(2)"});
+            samples[2].constants = {{"mask", some_hidden()}};
+            return samples;
         },
         call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }))
         .with_identities([](const Sample& s) { return attention_identities(s, false); });

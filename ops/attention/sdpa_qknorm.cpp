@@ -3,9 +3,8 @@
 
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/sdpa_qknorm.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 
@@ -139,23 +138,15 @@ CatalogEntry sdpa_qknorm_entry() {
         "sdpa_qknorm", "sdpa of q and k normalised per head, over the whole projection, or to length 1 times tau", "§7",
         [](auto& c) { return call<Fused>(c); },
         [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            const Attributes grouped = {
-                {"heads_q", 4.0}, {"heads_kv", 2.0}, {"eps", 1e-3}, {"causal", true}, {"scale", 0.5}};
-            return std::vector<Sample>{{"per_head",
-                                           {{"q", draw({4, 3, 3})}, {"k", draw({2, 3, 3})}, {"v", draw({2, 3, 3})},
-                                               {"q_gamma", draw({3})}, {"k_gamma", draw({3})}},
-                                           {}, grouped},
-                {"whole_projection",
-                    {{"q", draw({3, 12})}, {"k", draw({3, 6})}, {"v", draw({3, 10})}, {"q_gamma", draw({12})},
-                        {"k_gamma", draw({6})}},
-                    {}, grouped},
-                {"l2_tau",
-                    {{"q", draw({2, 3, 5})}, {"k", draw({1, 3, 5})}, {"v", draw({1, 3, 2})},
-                        {"tau", rng.uniform(1, 3, {})}},
-                    {},
-                    {{"heads_q", 2.0}, {"heads_kv", 1.0}, {"eps", 1e-12}, {"guard", std::string("additive")},
-                        {"causal", true}}}};
+            return drawn({"per_head: q(4,3,3) k(2,3,3) v(2,3,3) q_gamma(3) k_gamma(3) heads_q=4 heads_kv=2 eps=1e-3 "
+                          "causal=true scale=0.5",
+                             "whole_projection: q(3,12) k(3,6) v(3,10) q_gamma(12) k_gamma(6) heads_q=4 heads_kv=2 "
+                             "eps=1e-3 causal=true scale=0.5",
+                             "l2_tau: q(2,3,5) k(1,3,5) v(1,3,2) tau() heads_q=2 heads_kv=1 eps=1e-12 guard=additive "
+                             "causal=true"},
+                [&](std::string_view input, const Shape& shape) {
+                    return input == "tau" ? rng.uniform(1, 3, shape) : rng.standard_normal(shape);
+                });
         },
         [](Arguments<double>& c) { return call<Composed>(c); })
         .with_identities([](const Sample& s) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,20 +21,11 @@ struct NamedArray {
     Array<double> values;
 };
 
-/// The arguments of one call, by the names of the op's description. A name that the op does not know is an error.
-template <class T> class Arguments {
+/// What is said by name in one call beside its variables: attributes and constants. A name that the op does not know is an error.
+class Settings {
 public:
-    Arguments(std::string op, Tape tape, std::vector<std::pair<std::string, Var<T>>> inputs,
-        std::vector<NamedArray> constants, Attributes attributes);
+    Settings(std::string op, std::vector<std::string> inputs, std::vector<NamedArray> constants, Attributes attributes);
 
-    /// A required input; throws Error naming the op and what was given.
-    Var<T> in(std::string_view name);
-    /// An optional input: absent where it was not given.
-    Var<T> maybe(std::string_view name);
-    /// All inputs in the order given, for ops of any number of them.
-    std::vector<Var<T>> all();
-    /// An optional operand that may be an input, or a constant that is put on the tape.
-    Var<T> maybe_constant(std::string_view name);
     /// A required constant array.
     const Array<double>& constant(std::string_view name);
     /// A required constant of whole numbers (token ids, targets).
@@ -53,18 +45,45 @@ public:
 
     /// Throws Error if anything given was never asked for.
     void finish() const;
-    const Tape& tape() const { return tape_; }
+
+protected:
+    /// Which input has that name.
+    std::optional<std::size_t> input(std::string_view name);
+    const NamedArray* take_constant(std::string_view name);
+    void take_all_inputs();
+    [[noreturn]] void missing(const char* kind, std::string_view name) const;
 
 private:
     const Attribute* take(std::string_view name);
-    const NamedArray* take_constant(std::string_view name);
-    [[noreturn]] void missing(const char* kind, std::string_view name) const;
     std::string op_;
-    Tape tape_;
-    std::vector<std::pair<std::string, Var<T>>> inputs_;
+    std::vector<std::string> inputs_;
     std::vector<NamedArray> constants_;
     Attributes attributes_;
     std::vector<std::string> used_;
+};
+
+/// All arguments of one call, by the names of the op's description.
+template <class T> class Arguments : public Settings {
+public:
+    Arguments(std::string op, Tape tape, std::vector<std::pair<std::string, Var<T>>> inputs,
+        std::vector<NamedArray> constants, Attributes attributes);
+
+    /// A required input; throws Error naming the op and what was given.
+    Var<T> in(std::string_view name);
+    /// An optional input: absent where it was not given.
+    Var<T> maybe(std::string_view name);
+    /// All inputs in the order given, for ops of any number of them.
+    std::vector<Var<T>> all();
+    /// An optional operand that may be an input, or a constant that is put on the tape.
+    Var<T> maybe_constant(std::string_view name);
+    /// Records an op on `inputs`, said as in CatalogEntry.
+    Var<T> record(const Op& op, std::string_view inputs);
+
+    const Tape& tape() const { return tape_; }
+
+private:
+    Tape tape_;
+    std::vector<Var<T>> variables_;
 };
 
 /// One call of an op with numbers that show its faults: γ ≠ 1, several rows, values beyond the clamps.
@@ -80,21 +99,27 @@ struct Sample {
     double number(std::string_view name, double otherwise) const;
 };
 
+/// An op as data: what lists say of it, how a call by name becomes a rule with its fields, and what shows its faults.
 struct CatalogEntry {
     const char* name;
     const char* formula; ///< one line, for lists
     const char* section; ///< of the course, or the paper
-    /// Calls the op with arguments by name.
-    std::function<Var<double>(Arguments<double>&)> call_double;
-    std::function<Var<float>(Arguments<float>&)> call_float;
-    std::function<Var<half>(Arguments<half>&)> call_half;
-    std::function<Var<bfloat16>(Arguments<bfloat16>&)> call_bfloat16;
+    /// The names of the inputs in order: "x gamma?" where the second may be absent, "x mask|" where it may be absent, an input or
+    /// a constant, "X A!" where it must be a constant, "..." for any number of them.
+    const char* inputs = "x";
+    /// The rule, from the attributes and constants of a call: it runs in every scalar.
+    std::function<std::unique_ptr<const Op>(Settings&)> rule = {};
     /// Sample inputs drawn from rng; the same names and shapes for every seed.
-    std::function<std::vector<Sample>(Generator& rng)> samples;
+    std::function<std::vector<Sample>(Generator& rng)> samples = {};
     /// The same mathematics from primitive ops on the tape; empty where the op is primitive itself.
     std::function<Var<double>(Arguments<double>&)> composed = {};
     /// What is known of the Jacobian at a sample without differentiating; may be empty.
     std::function<std::vector<Identity>(const Sample&)> identities = {};
+    /// For an op that records several lines, in place of `rule`, in all scalars or in some.
+    std::function<Var<double>(Arguments<double>&)> lines_double = {};
+    std::function<Var<float>(Arguments<float>&)> lines_float = {};
+    std::function<Var<half>(Arguments<half>&)> lines_half = {};
+    std::function<Var<bfloat16>(Arguments<bfloat16>&)> lines_bfloat16 = {};
 
     /// The entry with its identities: entry(…).with_identities([](const Sample& s) { … }).
     CatalogEntry with_identities(std::function<std::vector<Identity>(const Sample&)> known) && {
@@ -102,26 +127,31 @@ struct CatalogEntry {
         return std::move(*this);
     }
 
-    template <class T> Var<T> call(Arguments<T>& arguments) const {
-        const auto& f = [this]() -> const auto& {
-            if constexpr (std::is_same_v<T, double>) return call_double;
-            else if constexpr (std::is_same_v<T, float>) return call_float;
-            else if constexpr (std::is_same_v<T, half>) return call_half;
-            else return call_bfloat16;
-        }
-        ();
-        Var<T> y = f(arguments);
-        arguments.finish();
-        return y;
-    }
+    /// Records a call; throws Error for arguments that are missing, unknown or of another kind.
+    template <class T> Var<T> call(Arguments<T>& arguments) const;
 };
 
-/// An entry from one generic lambda that takes Arguments<T>& and returns Var<T>. `composed`: see CatalogEntry.
-template <class Call>
-CatalogEntry entry(const char* name, const char* formula, const char* section, Call call,
+/// A rule as CatalogEntry::rule returns it.
+template <class Rule> std::unique_ptr<const Op> rule_of(Rule rule) {
+    return std::make_unique<OpOf<Rule>>(std::move(rule));
+}
+/// The entry's rule where it has no fields.
+template <class Rule> std::unique_ptr<const Op> plain(Settings&) { return rule_of(Rule{}); }
+
+/// The entry of an op that records several lines, from one generic lambda that takes Arguments<T>& and returns Var<T>.
+template <class F>
+CatalogEntry entry(const char* name, const char* formula, const char* section, F lines,
     std::function<std::vector<Sample>(Generator&)> samples,
     std::function<Var<double>(Arguments<double>&)> composed = {}) {
-    return {name, formula, section, call, call, call, call, std::move(samples), std::move(composed)};
+    return {.name = name,
+        .formula = formula,
+        .section = section,
+        .samples = std::move(samples),
+        .composed = std::move(composed),
+        .lines_double = lines,
+        .lines_float = lines,
+        .lines_half = lines,
+        .lines_bfloat16 = lines};
 }
 
 /// All ops, in the order of the course.

@@ -1,7 +1,5 @@
 // What ops know of their Jacobians, for the catalogue: invariances, homogeneity, and who does not reach whom.
-#pragma once
-
-#include <cmath>
+#pragma once // internal
 
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
@@ -10,67 +8,27 @@ namespace chalkgrad {
 using Known = std::function<std::vector<Identity>(const Sample&)>;
 
 /// Another number for every row, so that rows that are mixed up show.
-inline double row_weight(std::size_t row) { return std::cos(static_cast<double>(3 * row + 1)); }
+double row_weight(std::size_t row);
 
 /// A direction of the shape of x that is constant along one axis and differs between the lines along it.
-inline Array<double> constant_along(std::ptrdiff_t axis, const Array<double>& x) {
-    Array<double> direction = x;
-    const std::size_t k = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::ptrdiff_t>(x.dimension()) : axis);
-    std::size_t inner = 1;
-    for (std::size_t i = k + 1; i < x.dimension(); ++i) inner *= x.shape()[i];
-    const std::size_t n = x.shape()[k];
-    for (std::size_t i = 0; i < x.size(); ++i) direction.data()[i] = row_weight(i / (inner * n) * inner + i % inner);
-    return direction;
-}
+Array<double> constant_along(std::ptrdiff_t axis, const Array<double>& x);
 
-inline std::size_t last_extent(const Array<double>& x) { return x.dimension() == 0 ? 1 : x.shape().back(); }
+std::size_t last_extent(const Array<double>& x);
 
 /// The function f of every row of x, a row at a time: f(row length, from, to).
-template <class F> Array<double> by_rows(const Array<double>& x, F f) {
-    Array<double> result = x;
-    const std::size_t d = last_extent(x);
-    for (std::size_t i = 0; i + d <= x.size(); i += d) f(d, x.data() + i, result.data() + i);
-    return result;
-}
+Array<double> by_rows(
+    const Array<double>& x, const std::function<void(std::size_t d, const double* from, double* to)>& f);
 
 /// Adding the same number to all of x adds `moves` to all of the output.
-inline Identity moves_along(const char* input, const Sample& sample, double moves) {
-    Array<double> ones = *sample.input(input);
-    ones.fill(1);
-    return known_product(moves == 0   ? "J 1 = 0"
-                         : moves == 1 ? "J 1 = 1"
-                                      : "J 1 = -1",
-        input, ones, moves == 0 ? Array<double>() : Array<double>{moves});
-}
+Identity moves_along(const char* input, const Sample& sample, double moves);
 
 /// Every output element depends on its own element of these inputs only.
-inline std::vector<Identity> element_by_element(std::initializer_list<const char*> inputs) {
-    std::vector<Identity> known;
-    for (const char* input : inputs)
-        known.push_back(block_diagonal(
-            "0 between elements", input, [](std::size_t i) { return i; }, [](std::size_t j) { return j; }));
-    return known;
-}
-inline Known diagonal_jacobian(std::initializer_list<const char*> inputs) {
-    return [known = element_by_element(inputs)](const Sample&) { return known; };
-}
+std::vector<Identity> element_by_element(std::initializer_list<const char*> inputs);
+Known diagonal_jacobian(std::initializer_list<const char*> inputs);
 /// The same, of a function of one input that is homogeneous.
-inline Known diagonal_jacobian(const char* input, double degree) {
-    return [=](const Sample&) {
-        std::vector<Identity> known = element_by_element({input});
-        known.push_back(homogeneous(input, degree));
-        return known;
-    };
-}
+Known diagonal_jacobian(const char* input, double degree);
 /// Homogeneous in each of these inputs, the others held fixed.
-inline Known homogeneous_in(std::vector<std::pair<const char*, double>> degrees) {
-    return [=](const Sample& sample) {
-        std::vector<Identity> known;
-        for (const auto& [input, degree] : degrees)
-            if (sample.input(input) != nullptr) known.push_back(homogeneous(input, degree));
-        return known;
-    };
-}
+Known homogeneous_in(std::vector<std::pair<const char*, double>> degrees);
 
 /// Of scaled dot-product attention over q (…, Hq, Tq, d), k (…, Hkv, Tk, d), v: nothing crosses heads of other groups, the causal
 /// mask or the window, y is linear in v. `shiftable`: every query's weights sum to 1, so one vector added to all keys of a head

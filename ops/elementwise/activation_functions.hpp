@@ -2,7 +2,7 @@
 //
 // x f(x) with f(−∞) = 0 would be −∞·0 = NaN at −inf. So x is held at a point beyond which f is 0 (and x f(x) is −0, its limit)
 // in every scalar. The slopes hold x on both sides.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
@@ -33,6 +33,12 @@ template <class T> struct Sigmoids { T of_z, of_minus_z; };
 template <class T> FAST inline Sigmoids<T> sigmoids(T z, T smaller) {
     const T larger = 1 - smaller;
     return {z < 0 ? smaller : larger, z < 0 ? larger : smaller};
+}
+
+/// tanh′ z = sech² z = 4 e/(1 + e)², e = exp(−2|z|). 1 − tanh² z cancels in the tails: at 10 eight digits are gone.
+template <class T> FAST inline T sech_squared(T z) {
+    const T e = exp(2 * minus_abs(z)), d = 1 + e;
+    return 4 * e / (d * d);
 }
 
 // NaN fails the comparison and stays.

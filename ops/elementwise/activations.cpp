@@ -4,12 +4,6 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-CHALKGRAD_UNARY(relu, Relu)
-CHALKGRAD_UNARY(sigmoid, Sigmoid)
-CHALKGRAD_UNARY(softplus, Softplus)
-CHALKGRAD_UNARY(silu, Silu)
-CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
-
 // Φ(x) is kept for the backward, which then needs one exponential in place of two: erfc is the dearest of all functions here.
 template <class T> void gelu_erf_forward(std::size_t n, const T* x, T* cdf, T* y) {
     each<T>(n, [=](std::size_t i) FAST {
@@ -21,8 +15,7 @@ template <class T> void gelu_erf_forward(std::size_t n, const T* x, T* cdf, T* y
 template <class T> void gelu_erf_gx(std::size_t n, const T* x, const T* cdf, const T* gy, T* gx) {
     each<T>(n, [=](std::size_t i) FAST {
         const T z = held(x[i], T(200));
-        const T g = gy[i] * (cdf[i] + z * GeluErf::density(z));
-        gx[i] = is_zero(gy[i]) ? T(0) : g;
+        gx[i] = unless_zero(gy[i], gy[i] * (cdf[i] + z * GeluErf::density(z)));
     });
 }
 
@@ -30,19 +23,17 @@ template <class T> void quick_gelu_forward(std::size_t n, T alpha, const T* x, T
     each<T>(n, [=](std::size_t i) FAST { y[i] = Swish::y(x[i], alpha); });
 }
 template <class T> void quick_gelu_gx(std::size_t n, T alpha, const T* x, const T* gy, T* gx) {
-    each<T>(n, [=](std::size_t i) FAST {
-        const T g = gy[i] * Swish::slope(x[i], alpha);
-        gx[i] = is_zero(gy[i]) ? T(0) : g;
-    });
+    each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], gy[i] * Swish::slope(x[i], alpha)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_UNARY_KERNELS(relu)
-CHALKGRAD_UNARY_KERNELS(sigmoid)
-CHALKGRAD_UNARY_KERNELS(softplus)
-CHALKGRAD_UNARY_KERNELS(silu)
-CHALKGRAD_UNARY_KERNELS(gelu_tanh)
+CHALKGRAD_UNARY(relu, Relu)
+CHALKGRAD_UNARY(sigmoid, Sigmoid)
+CHALKGRAD_UNARY(softplus, Softplus)
+CHALKGRAD_UNARY(silu, Silu)
+CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
+
 CHALKGRAD_KERNEL(gelu_erf_forward)
 CHALKGRAD_KERNEL(gelu_erf_gx)
 CHALKGRAD_KERNEL(quick_gelu_forward)
@@ -148,41 +139,34 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry relu_entry() {
-    return entry(
-        "relu", "max(x, 0)", "§8", [](auto& c) { return relu(c.in("x")); },
-        [](Generator& rng) {
-            return unary_samples([&](const Shape& shape) { return away_from(0, 0.1, rng.standard_normal(shape)); });
-        })
-        .with_identities(diagonal_jacobian("x", 1));
+    return unary_entry("relu", "max(x, 0)", "§8", plain<ReluRule>, {.gap = 0.1}, diagonal_jacobian("x", 1));
 }
 
 // From low to 6; low is where the twin still has its digits.
-#define CHALKGRAD_ENTRY(op, formula, section, low)                                                               \
-    CatalogEntry op##_entry() {                                                                                  \
-        return entry(                                                                                            \
-            #op, formula, section, [](auto& c) { return op(c.in("x")); },                                        \
-            [](Generator& rng) {                                                                                 \
-                return unary_samples_with_tails([&](const Shape& shape) { return rng.uniform(low, 6, shape); }); \
-            },                                                                                                   \
-            [](auto& c) { return op##_composed(c.in("x")); })                                                    \
-            .with_identities(diagonal_jacobian({"x"}));                                                          \
+#define CHALKGRAD_ENTRY(op, Rule, formula, section, low)                                                            \
+    CatalogEntry op##_entry() {                                                                                     \
+        CatalogEntry e = unary_entry(#op, formula, section, plain<Rule>, {low, 6}, diagonal_jacobian({"x"}), true); \
+        e.composed = [](auto& c) { return op##_composed(c.in("x")); };                                              \
+        return e;                                                                                                   \
     }
-CHALKGRAD_ENTRY(sigmoid, "1 / (1 + e^-x)", "§8", -6)
-CHALKGRAD_ENTRY(softplus, "log(1 + e^x)", "§11", -6)
-CHALKGRAD_ENTRY(silu, "x sigmoid(x)", "§8", -6)
-CHALKGRAD_ENTRY(gelu_erf, "x Phi(x)", "§8", -3)
-CHALKGRAD_ENTRY(gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
+CHALKGRAD_ENTRY(sigmoid, SigmoidRule, "1 / (1 + e^-x)", "§8", -6)
+CHALKGRAD_ENTRY(softplus, SoftplusRule, "log(1 + e^x)", "§11", -6)
+CHALKGRAD_ENTRY(silu, SiluRule, "x sigmoid(x)", "§8", -6)
+CHALKGRAD_ENTRY(gelu_erf, GeluErfRule, "x Phi(x)", "§8", -3)
+CHALKGRAD_ENTRY(gelu_tanh, GeluTanhRule, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
 
 CatalogEntry quick_gelu_entry() {
-    return entry(
-        "quick_gelu", "x sigmoid(alpha x)", "§8",
-        [](auto& c) { return quick_gelu(c.in("x"), c.number("alpha", 1.702)); },
-        [](Generator& rng) {
-            return unary_samples(
-                [&](const Shape& shape) { return rng.uniform(-4, 4, shape); }, "x", {{"alpha", 1.702}});
-        },
-        [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); })
-        .with_identities(diagonal_jacobian({"x"}));
+    return {.name = "quick_gelu",
+        .formula = "x sigmoid(alpha x)",
+        .section = "§8",
+        .rule = [](Settings& c) { return rule_of(QuickGelu{c.number("alpha", 1.702)}); },
+        .samples =
+            [](Generator& rng) {
+                const auto draw = [&](const Shape& shape) { return rng.uniform(-4, 4, shape); };
+                return unary_samples(draw, "x", {{"alpha", 1.702}});
+            },
+        .composed = [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); },
+        .identities = diagonal_jacobian({"x"})};
 }
 
 #undef CHALKGRAD_FUNCTION

@@ -26,17 +26,12 @@ struct Div {
     template <class T> static FAST T gb(T, T b, T y, T gy) { return -(gy / b) * y; }
 };
 
+} // namespace chalkgrad::CHALKGRAD_ISA
+
 CHALKGRAD_BINARY(add, Add)
 CHALKGRAD_BINARY(sub, Sub)
 CHALKGRAD_BINARY(mul, Mul)
 CHALKGRAD_BINARY(div, Div)
-
-} // namespace chalkgrad::CHALKGRAD_ISA
-
-CHALKGRAD_BINARY_KERNELS(add)
-CHALKGRAD_BINARY_KERNELS(sub)
-CHALKGRAD_BINARY_KERNELS(mul)
-CHALKGRAD_BINARY_KERNELS(div)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/catalog/identities.hpp>
@@ -68,21 +63,22 @@ CHALKGRAD_FUNCTION(div, DivRule)
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-#define CHALKGRAD_ENTRY(op, formula, draw, ...)                                                              \
+#define CHALKGRAD_ENTRY(op, Rule, formula, nearest, ...)                                                     \
     CatalogEntry op##_entry() {                                                                              \
-        return entry(                                                                                        \
-            #op, formula, "NumPy broadcasting", [](auto& c) { return op(c.in("a"), c.in("b")); },            \
-            [](Generator& rng) { return broadcast_samples(rng, [&](const Shape& shape) { return draw; }); }) \
-            .with_identities(__VA_ARGS__);                                                                   \
+        return binary_entry(#op, formula, "NumPy broadcasting", plain<Rule>, {.gap = nearest}, __VA_ARGS__); \
     }
-CHALKGRAD_ENTRY(add, "a + b", rng.standard_normal(shape), [](const Sample& s) {
+CHALKGRAD_ENTRY(add, AddRule, "a + b", 0, [](const Sample& s) {
     return std::vector<Identity>{moves_along("a", s, 1), moves_along("b", s, 1)};
 })
-CHALKGRAD_ENTRY(sub, "a - b", rng.standard_normal(shape), [](const Sample& s) {
+CHALKGRAD_ENTRY(sub, SubRule, "a - b", 0, [](const Sample& s) {
     return std::vector<Identity>{moves_along("a", s, 1), moves_along("b", s, -1)};
 })
-CHALKGRAD_ENTRY(mul, "a b", rng.standard_normal(shape), homogeneous_in({{"a", 1}, {"b", 1}}))
-CHALKGRAD_ENTRY(div, "a / b", away_from(0, 0.5, rng.standard_normal(shape)), homogeneous_in({{"a", 1}, {"b", -1}}))
+CHALKGRAD_ENTRY(mul, MulRule, "a b", 0, homogeneous_in({{"a", 1}, {"b", 1}}))
+CHALKGRAD_ENTRY(div, DivRule, "a / b", 0.5, homogeneous_in({{"a", 1}, {"b", -1}}))
+#undef CHALKGRAD_ENTRY
+
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
 
 } // namespace chalkgrad
 #endif

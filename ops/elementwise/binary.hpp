@@ -1,9 +1,9 @@
-// What the operations of two operands with NumPy's broadcasting share: their kernels, their rule, their samples. Included by
-// .cpp files of ops only.
+// What the operations of two operands with NumPy's broadcasting share: their kernels and their rule. Included by .cpp files of
+// ops only.
 //
 // An operation is a struct:  static T y(T a, T b),  static T ga(T a, T b, T y, T gy) = gy ∂y/∂a,  gb alike.
 // The gradient of a broadcast operand is summed over what it was broadcast along:  ā = unb(ȳ ∂y/∂a).
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
@@ -19,30 +19,24 @@ template <class T, class G> FAST inline void gradient_row(std::size_t n, int how
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-/// In namespace chalkgrad::CHALKGRAD_ISA: one row of the result, and of either gradient.
-#define CHALKGRAD_BINARY(op, F)                                                                       \
-    template <class T> void op##_row(std::size_t n, const T* a, const T* b, T* y) {                   \
-        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(a[i], b[i]); });                             \
-    }                                                                                                 \
-    template <class T>                                                                                \
-    void op##_row_ga(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) { \
-        gradient_row<T>(n, how, g, [=](std::size_t i) FAST {                                          \
-            const T term = F::ga(a[i], b[i], y[i], gy[i]);                                            \
-            return is_zero(gy[i]) ? T(0) : term;                                                      \
-        });                                                                                           \
-    }                                                                                                 \
-    template <class T>                                                                                \
-    void op##_row_gb(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) { \
-        gradient_row<T>(n, how, g, [=](std::size_t i) FAST {                                          \
-            const T term = F::gb(a[i], b[i], y[i], gy[i]);                                            \
-            return is_zero(gy[i]) ? T(0) : term;                                                      \
-        });                                                                                           \
-    }
-
-#define CHALKGRAD_BINARY_KERNELS(op) \
-    CHALKGRAD_KERNEL(op##_row)       \
-    CHALKGRAD_KERNEL(op##_row_ga)    \
+/// At global scope: the kernels of one row, of the result and of either gradient.
+#define CHALKGRAD_BINARY(op, F)                                                     \
+    namespace chalkgrad::CHALKGRAD_ISA {                                            \
+    template <class T> void op##_row(std::size_t n, const T* a, const T* b, T* y) { \
+        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(a[i], b[i]); });           \
+    }                                                                               \
+    CHALKGRAD_BINARY_GRADIENT(op, F, ga)                                            \
+    CHALKGRAD_BINARY_GRADIENT(op, F, gb)                                            \
+    }                                                                               \
+    CHALKGRAD_KERNEL(op##_row)                                                      \
+    CHALKGRAD_KERNEL(op##_row_ga)                                                   \
     CHALKGRAD_KERNEL(op##_row_gb)
+#define CHALKGRAD_BINARY_GRADIENT(op, F, gradient)                                                                    \
+    template <class T>                                                                                                \
+    void op##_row_##gradient(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) {         \
+        gradient_row<T>(                                                                                              \
+            n, how, g, [=](std::size_t i) FAST { return unless_zero(gy[i], F::gradient(a[i], b[i], y[i], gy[i])); }); \
+    }
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
@@ -91,14 +85,6 @@ template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSi
     });
 }
 
-/// Equal shapes, and every way of broadcasting: a row, a column, both at once, a single number. `draw` makes the numbers of b.
-template <class Draw> std::vector<Sample> broadcast_samples(Generator& rng, Draw draw) {
-    const auto a = [&](const Shape& shape) { return rng.standard_normal(shape); };
-    return {{"same_shape", {{"a", a({3, 5})}, {"b", draw({3, 5})}}}, {"row", {{"a", a({2, 3, 5})}, {"b", draw({5})}}},
-        {"column", {{"a", a({3, 1})}, {"b", draw({3, 5})}}}, {"both", {{"a", a({4, 1, 3})}, {"b", draw({2, 1})}}},
-        {"row_of_11", {{"a", a({11})}, {"b", draw({2, 11})}}}, {"number", {{"a", a({2, 3})}, {"b", draw({})}}}};
-}
-
 } // namespace chalkgrad
 
 /// In an unnamed namespace of chalkgrad: the rule of op(a, b), closed by further members of it. A single number takes the
@@ -114,11 +100,10 @@ template <class Draw> std::vector<Sample> broadcast_samples(Generator& rng, Draw
             else broadcast_forward(in[0], in[1], y, kernel::op##_row<T>);                                         \
         }                                                                                                         \
         template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {                   \
-            using base::is_zero;                                                                                  \
+            using base::unless_zero;                                                                              \
             if (y.size() == 1) {                                                                                  \
-                const bool zero = is_zero(gy[0]);                                                                 \
-                if (gx[0]) gx[0][0] = zero ? T(0) : base::F::ga(in[0][0], in[1][0], y[0], gy[0]);                 \
-                if (gx[1]) gx[1][0] = zero ? T(0) : base::F::gb(in[0][0], in[1][0], y[0], gy[0]);                 \
+                if (gx[0]) gx[0][0] = unless_zero(gy[0], base::F::ga(in[0][0], in[1][0], y[0], gy[0]));           \
+                if (gx[1]) gx[1][0] = unless_zero(gy[0], base::F::gb(in[0][0], in[1][0], y[0], gy[0]));           \
             } else {                                                                                              \
                 broadcast_vjp(in[0], in[1], y, gy, gx[0], gx[1], kernel::op##_row_ga<T>, kernel::op##_row_gb<T>); \
             }                                                                                                     \

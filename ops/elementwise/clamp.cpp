@@ -1,4 +1,4 @@
-// clamp:  y = min(max(x, lo), hi),   x̄ = ȳ where lo ≤ x ≤ hi, else 0          an open side has the limit ∓inf
+// clamp:  y = min(max(x, ℓ), h),   x̄ = ȳ [ℓ ≤ x ≤ h]          an open side has the limit ∓inf
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -29,8 +29,7 @@ CHALKGRAD_KERNEL(clamp_gx)
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/clamp.hpp>
 
 namespace chalkgrad {
@@ -65,13 +64,17 @@ struct Clamp {
 
 } // namespace
 
-template <class T> Var<T> clamp(const Var<T>& x, std::optional<double> min, std::optional<double> max) {
+static Clamp clamp_between(std::optional<double> min, std::optional<double> max) {
     const double lo = min.value_or(-HUGE_VAL), hi = max.value_or(HUGE_VAL);
     if (std::isnan(lo) || std::isnan(hi) || lo == HUGE_VAL || hi == -HUGE_VAL)
         throw Error(
             fmt::format("clamp: limits are {} and {}; give numbers, or leave a limit out for an open side", lo, hi));
     if (lo > hi) throw Error(fmt::format("clamp: min {} is above max {}; exchange them", lo, hi));
-    return apply(Clamp{lo, hi}, x);
+    return {lo, hi};
+}
+
+template <class T> Var<T> clamp(const Var<T>& x, std::optional<double> min, std::optional<double> max) {
+    return apply(clamp_between(min, max), x);
 }
 
 #define CHALKGRAD_INSTANTIATE(T) template Var<T> clamp(const Var<T>&, std::optional<double>, std::optional<double>);
@@ -79,25 +82,20 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry clamp_entry() {
-    return entry(
-        "clamp", "min(max(x, min), max)", "§9",
-        [](auto& c) { return clamp(c.in("x"), c.limit("min"), c.limit("max")); },
-        [](Generator& rng) {
-            // Limits that are no mirror images, elements on both sides of each, none so near that a difference crosses it.
-            const auto draw = [&](const Shape& shape) {
-                Array<double> x = rng.uniform(-4, 4, shape);
-                for (double& v : x)
-                    for (const double limit : {-1.5, 2.0})
-                        if (std::abs(v - limit) < 0.01) v += v < limit ? -0.01 : 0.01;
-                return x;
-            };
-            const Attribute open;
-            return std::vector<Sample>{{"two_sided", {{"x", draw({3, 5})}}, {}, {{"min", -1.5}, {"max", 2.0}}},
-                {"max_only", {{"x", draw({11})}}, {}, {{"min", open}, {"max", 2.0}}},
-                {"min_only", {{"x", draw({3})}}, {}, {{"min", -1.5}, {"max", open}}},
-                {"one", {{"x", draw({1})}}, {}, {{"min", -1.5}, {"max", 2.0}}}};
-        })
-        .with_identities(diagonal_jacobian({"x"}));
+    return {.name = "clamp",
+        .formula = "min(max(x, min), max)",
+        .section = "§9",
+        .rule = [](Settings& c) { return rule_of(clamp_between(c.limit("min"), c.limit("max"))); },
+        .samples =
+            [](Generator& rng) {
+                // Limits that are no mirror images, elements on both sides of each, none so near that a difference crosses it.
+                return drawn({"two_sided: x(3,5) min=-1.5 max=2", "max_only: x(11) min=null max=2",
+                                 "min_only: x(3) min=-1.5 max=null", "one: x(1) min=-1.5 max=2"},
+                    [&](std::string_view, const Shape& shape) {
+                        return away_from(2, 0.01, away_from(-1.5, 0.01, rng.uniform(-4, 4, shape)));
+                    });
+            },
+        .identities = diagonal_jacobian({"x"})};
 }
 
 } // namespace chalkgrad

@@ -44,15 +44,11 @@ struct LogAddExp {
     template <class T> static FAST T gb(T a, T b, T, T gy) { return gy * share(b, a); }
 };
 
+} // namespace chalkgrad::CHALKGRAD_ISA
+
 CHALKGRAD_BINARY(minimum, Minimum)
 CHALKGRAD_BINARY(maximum, Maximum)
 CHALKGRAD_BINARY(logaddexp, LogAddExp)
-
-} // namespace chalkgrad::CHALKGRAD_ISA
-
-CHALKGRAD_BINARY_KERNELS(minimum)
-CHALKGRAD_BINARY_KERNELS(maximum)
-CHALKGRAD_BINARY_KERNELS(logaddexp)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
@@ -107,22 +103,32 @@ std::vector<Sample> samples_without_ties(Generator& rng) {
 
 } // namespace
 
-#define CHALKGRAD_ENTRY(op, formula)                                                                     \
-    CatalogEntry op##_entry() {                                                                          \
-        return entry(                                                                                    \
-            #op, formula, "§9", [](auto& c) { return op(c.in("a"), c.in("b")); }, samples_without_ties); \
-    }
-CHALKGRAD_ENTRY(minimum, "min(a, b)")
-CHALKGRAD_ENTRY(maximum, "max(a, b)")
+static CatalogEntry extremum(const char* name, const char* formula, PlainRule rule) {
+    return {.name = name,
+        .formula = formula,
+        .section = "§9",
+        .inputs = "a b",
+        .rule = rule,
+        .samples = samples_without_ties};
+}
+CatalogEntry minimum_entry() { return extremum("minimum", "min(a, b)", plain<MinimumRule>); }
+CatalogEntry maximum_entry() { return extremum("maximum", "max(a, b)", plain<MaximumRule>); }
 
 CatalogEntry logaddexp_entry() {
-    return entry(
-        "logaddexp", "log(e^a + e^b)", "§13", [](auto& c) { return logaddexp(c.in("a"), c.in("b")); },
-        [](Generator& rng) {
-            return broadcast_samples(rng, [&](const Shape& shape) { return rng.uniform(-6, 6, shape); });
-        },
-        [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); });
+    return {.name = "logaddexp",
+        .formula = "log(e^a + e^b)",
+        .section = "§13",
+        .inputs = "a b",
+        .rule = plain<LogAddExpRule>,
+        .samples =
+            [](Generator& rng) {
+                return broadcast_samples(rng, [&](const Shape& shape) { return rng.uniform(-6, 6, shape); });
+            },
+        .composed = [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); }};
 }
+
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
 
 } // namespace chalkgrad
 #endif

@@ -1,4 +1,4 @@
-// pow:  y = x^p,   x̄ = ȳ p x^(p − 1)          p is a constant; p = 0 has slope 0, also at x = 0
+// pow:  y = x^p,   x̄ = ȳ p xᵖ⁻¹          p is a constant; p = 0 has slope 0, also at x = 0
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
 
@@ -13,7 +13,7 @@ template <class T> void pow_forward(std::size_t n, T p, const T* x, T* y) {
 
 // Not p y/x: y has underflowed or overflowed where the slope need not.
 template <class T> void pow_gx(std::size_t n, T p, const T* x, const T* gy, T* gx) {
-    if (p == 2) each<T>(n, [=](std::size_t i) FAST { gx[i] = is_zero(gy[i]) ? T(0) : 2 * x[i] * gy[i]; });
+    if (p == 2) each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], 2 * x[i] * gy[i]); });
     else
         for (std::size_t i = 0; i < n; ++i) gx[i] = p == 0 || is_zero(gy[i]) ? T(0) : gy[i] * (p * pow(x[i], p - 1));
 }
@@ -25,7 +25,7 @@ CHALKGRAD_KERNEL(pow_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/pow.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>
 
@@ -61,18 +61,21 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry pow_entry() {
-    return entry(
-        "pow", "x^exponent", "element-wise", [](auto& c) { return pow(c.in("x"), c.number("exponent")); },
-        [](Generator& rng) {
-            // Whole exponents take negative numbers too; the slope at exponent 2 has a loop of its own.
-            const auto signed_draw = [&](const Shape& shape) { return away_from(0, 0.2, rng.standard_normal(shape)); };
-            return std::vector<Sample>{{"square", {{"x", signed_draw({3, 5})}}, {}, {{"exponent", 2.0}}},
-                {"cube", {{"x", signed_draw({11})}}, {}, {{"exponent", 3.0}}},
-                {"inverse", {{"x", signed_draw({3})}}, {}, {{"exponent", -1.0}}},
-                {"fraction", {{"x", rng.uniform(0.2, 5, {2, 4})}}, {}, {{"exponent", 0.7}}},
-                {"constant", {{"x", signed_draw({1})}}, {}, {{"exponent", 0.0}}}};
-        })
-        .with_identities([](const Sample& s) { return diagonal_jacobian("x", s.number("exponent", 1))(s); });
+    return {.name = "pow",
+        .formula = "x^exponent",
+        .section = "element-wise",
+        .rule = [](Settings& c) { return rule_of(Pow{c.number("exponent")}); },
+        .samples =
+            [](Generator& rng) {
+                // Whole exponents take negative numbers too; the slope at exponent 2 has a loop of its own.
+                return drawn({"square: x(3,5) exponent=2", "cube: x(11) exponent=3", "inverse: x(3) exponent=-1",
+                                 "fraction: x(2,4) exponent=0.7", "constant: x(1) exponent=0"},
+                    [&](std::string_view, const Shape& shape) {
+                        return shape == Shape{2, 4} ? rng.uniform(0.2, 5, shape)
+                                                    : away_from(0, 0.2, rng.standard_normal(shape));
+                    });
+            },
+        .identities = [](const Sample& s) { return diagonal_jacobian("x", s.number("exponent", 1))(s); }};
 }
 
 } // namespace chalkgrad

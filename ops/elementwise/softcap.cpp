@@ -1,6 +1,6 @@
 // softcap:  y = c tanh(s/c),   s̄ = ȳ sech²(s/c)
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
+#include <chalkgrad/ops/elementwise/activation_functions.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -8,12 +8,9 @@ template <class T> void softcap_forward(std::size_t n, T cap, const T* s, T* y) 
     each<T>(n, [=](std::size_t i) FAST { y[i] = cap * tanh(s[i] / cap); });
 }
 
-// sech² z = 4 e/(1 + e)², e = exp(−2|z|): 1 − (y/c)² cancels where the cap bites.
+// Not 1 − (y/c)², which cancels where the cap holds.
 template <class T> void softcap_gs(std::size_t n, T cap, const T* s, const T* gy, T* gs) {
-    each<T>(n, [=](std::size_t i) FAST {
-        const T e = exp(-2 * abs(s[i] / cap)), d = 1 + e;
-        gs[i] = is_zero(gy[i]) ? T(0) : gy[i] * (4 * e / (d * d));
-    });
+    each<T>(n, [=](std::size_t i) FAST { gs[i] = unless_zero(gy[i], gy[i] * sech_squared(s[i] / cap)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -23,7 +20,7 @@ CHALKGRAD_KERNEL(softcap_gs)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>
@@ -65,13 +62,18 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry softcap_entry() {
-    return entry(
-        "softcap", "cap tanh(s / cap)", "§7", [](auto& c) { return softcap(c.in("s"), c.number("cap")); },
-        [](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
-            return unary_samples([&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
-        },
-        [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); })
-        .with_identities(diagonal_jacobian({"s"}));
+    return {.name = "softcap",
+        .formula = "cap tanh(s / cap)",
+        .section = "§7",
+        .inputs = "s",
+        .rule = [](Settings& c) { return rule_of(Softcap{c.number("cap")}); },
+        .samples =
+            [](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
+                return unary_samples(
+                    [&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
+            },
+        .composed = [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); },
+        .identities = diagonal_jacobian({"s"})};
 }
 
 } // namespace chalkgrad

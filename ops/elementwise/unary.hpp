@@ -1,25 +1,22 @@
-// What the functions of one element share: their kernels, their rule, their samples. Included by .cpp files of ops only.
+// What the functions of one element share: their kernels and their rule. Included by .cpp files of ops only.
 //
 // A function f is a struct:  static T y(T x),  static T gx(T x, T y, T gy) = gy f′(x).
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
 
-/// In namespace chalkgrad::CHALKGRAD_ISA: op_forward and op_gx, the loops over a function's elements.
-#define CHALKGRAD_UNARY(op, F)                                                                                       \
-    template <class T> void op##_forward(std::size_t n, const T* x, T* y) {                                          \
-        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(x[i]); });                                                  \
-    }                                                                                                                \
-    template <class T> void op##_gx(std::size_t n, const T* x, const T* y, const T* gy, T* gx) {                     \
-        each<T>(n, [=](std::size_t i) FAST {                                                                         \
-            const T g = F::gx(x[i], y[i], gy[i]); /* before the choice: a choice between computations is a branch */ \
-            gx[i] = is_zero(gy[i]) ? T(0) : g;                                                                       \
-        });                                                                                                          \
-    }
-
-#define CHALKGRAD_UNARY_KERNELS(op) \
-    CHALKGRAD_KERNEL(op##_forward)  \
+/// At global scope: the kernels op_forward and op_gx, the loops over a function's elements.
+#define CHALKGRAD_UNARY(op, F)                                                                         \
+    namespace chalkgrad::CHALKGRAD_ISA {                                                               \
+    template <class T> void op##_forward(std::size_t n, const T* x, T* y) {                            \
+        each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(x[i]); });                                    \
+    }                                                                                                  \
+    template <class T> void op##_gx(std::size_t n, const T* x, const T* y, const T* gy, T* gx) {       \
+        each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], F::gx(x[i], y[i], gy[i])); }); \
+    }                                                                                                  \
+    }                                                                                                  \
+    CHALKGRAD_KERNEL(op##_forward)                                                                     \
     CHALKGRAD_KERNEL(op##_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
@@ -42,22 +39,4 @@
         }                                                                                       \
         __VA_ARGS__                                                                             \
     };
-
-namespace chalkgrad {
-
-/// Numbers in rows of 1, 3, 5 and 11, and several rows; draw(Shape) makes them.
-template <class Draw>
-std::vector<Sample> unary_samples(Draw draw, const char* input = "x", const Attributes& attributes = {}) {
-    return {{"one", {{input, draw(Shape{1})}}, {}, attributes}, {"row_of_3", {{input, draw(Shape{3})}}, {}, attributes},
-        {"rows", {{input, draw(Shape{2, 2, 5})}}, {}, attributes},
-        {"row_of_11", {{input, draw(Shape{11})}}, {}, attributes}};
-}
-/// The same, and numbers far out on both sides, where slopes have died down and shortcuts are taken.
-template <class Draw> std::vector<Sample> unary_samples_with_tails(Draw draw) {
-    std::vector<Sample> samples = unary_samples(draw);
-    samples.push_back({"tails", {{"x", Array<double>{{-25, -5.5, 5.5, 9.5}, {0.7, -0.7, -9.5, 21}}}}});
-    return samples;
-}
-
-} // namespace chalkgrad
 #endif

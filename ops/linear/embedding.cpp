@@ -1,4 +1,4 @@
-// embedding:  y_i = E[id_i].  Vary E: dy_i = dE[id_i], so  Ē[r] = Σ over the i with id_i = r of ȳ_i.
+// embedding:  y_i = E[id_i].  Vary E: dy_i = dE[id_i], so  Ē_r = Σ ȳ_i over the i with id_i = r.
 #include <chalkgrad/ops/linear/embedding.hpp>
 
 #include <algorithm>
@@ -8,8 +8,7 @@
 
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 
 namespace chalkgrad {
@@ -76,18 +75,25 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry embedding_entry() {
-    return entry(
-        "embedding", "rows of a table by their numbers", "§4",
-        [](auto& c) { return embedding(c.in("table"), c.whole_numbers("ids")); },
-        [](Generator& rng) {
-            // Rows looked up twice, and rows never looked up.
-            return std::vector<Sample>{
-                {"repeated", {{"table", rng.standard_normal({5, 3})}}, {{"ids", {4, 0, 4, 2, 4}}}},
-                {"batched", {{"table", rng.standard_normal({4, 2})}}, {{"ids", {{1, 1}, {3, 0}}}}},
-                {"one_id", {{"table", rng.standard_normal({3, 5})}}, {{"ids", Array<double>(2.0)}}}};
-        },
-        [](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); })
-        .with_identities(homogeneous_in({{"table", 1}}));
+    return {.name = "embedding",
+        .formula = "rows of a table by their numbers",
+        .section = "§4",
+        .inputs = "table",
+        .rule =
+            [](Settings& c) {
+                return rule_of(Embedding{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("ids"))});
+            },
+        .samples =
+            [](Generator& rng) {
+                // Rows looked up twice, and rows never looked up.
+                std::vector<Sample> samples =
+                    drawn(rng, {"repeated: table(5,3)", "batched: table(4,2)", "one_id: table(3,5)"});
+                const Array<double> ids[] = {{4, 0, 4, 2, 4}, {{1, 1}, {3, 0}}, Array<double>(2.0)};
+                for (std::size_t i = 0; i < samples.size(); ++i) samples[i].constants = {{"ids", ids[i]}};
+                return samples;
+            },
+        .composed = [](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); },
+        .identities = homogeneous_in({{"table", 1}})};
 }
 
 } // namespace chalkgrad

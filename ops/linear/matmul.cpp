@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
 
 namespace chalkgrad {
@@ -124,21 +123,21 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry matmul_entry() {
-    return entry(
-        "matmul", "a b", "NumPy's @", [](auto& c) { return matmul(c.in("a"), c.in("b")); },
-        [](Generator& rng) {
-            const auto pair = [&](const char* name, const Shape& a, const Shape& b) {
-                return Sample{name, {{"a", rng.standard_normal(a)}, {"b", rng.standard_normal(b)}}};
-            };
-            // Square shapes too: there a forgotten transpose has a legal shape.
-            return std::vector<Sample>{pair("square", {5, 5}, {5, 5}), pair("small", {3, 2}, {2, 4}),
-                pair("wide", {2, 11}, {11, 3}), pair("batched", {2, 3, 4}, {2, 4, 2}),
-                pair("shared_weight", {2, 3, 4}, {4, 4}), pair("shared_rows", {3, 4}, {2, 4, 3}),
-                pair("both_broadcast", {2, 1, 3, 2}, {3, 2, 2}), pair("row", {4}, {4, 3}), pair("column", {3, 4}, {4}),
-                pair("batched_column", {2, 3, 4}, {4}), pair("row_batched", {4}, {2, 4, 3}), pair("dot", {7}, {7}),
-                pair("one", {1, 1}, {1, 1})};
-        })
-        .with_identities(homogeneous_in({{"a", 1}, {"b", 1}}));
+    return {.name = "matmul",
+        .formula = "a b",
+        .section = "NumPy's @",
+        .inputs = "a b",
+        .rule = plain<Matmul>,
+        .samples =
+            [](Generator& rng) {
+                // Square shapes too: there a forgotten transpose has a legal shape.
+                return drawn(rng, {"square: a(5,5) b(5,5)", "small: a(3,2) b(2,4)", "wide: a(2,11) b(11,3)",
+                                      "batched: a(2,3,4) b(2,4,2)", "shared_weight: a(2,3,4) b(4,4)",
+                                      "shared_rows: a(3,4) b(2,4,3)", "both_broadcast: a(2,1,3,2) b(3,2,2)",
+                                      "row: a(4) b(4,3)", "column: a(3,4) b(4)", "batched_column: a(2,3,4) b(4)",
+                                      "row_batched: a(4) b(2,4,3)", "dot: a(7) b(7)", "one: a(1,1) b(1,1)"});
+            },
+        .identities = homogeneous_in({{"a", 1}, {"b", 1}})};
 }
 
 } // namespace chalkgrad

@@ -1,7 +1,7 @@
 // Products of small matrices inside kernels. A block of the result, 6 rows of two registers, stays in registers while
 // its terms are added: 12 sums under way hide the time that each addition takes. Measured on AVX2, double, 48 × 96 ×
 // 32: 55 GFLOP/s of 57.6; OpenBLAS 44, since it packs both factors first.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
@@ -27,7 +27,7 @@ CHALKGRAD_REGISTER(double)
 #undef CHALKGRAD_REGISTER
 #undef CHALKGRAD_REGISTER_BYTES
 
-template <class T> struct SingleOp {
+template <class T> struct SingleNumber {
     using type = T;
     static constexpr std::size_t width = 1;
 };
@@ -87,7 +87,7 @@ FAST inline void product_rows(std::size_t& i, std::size_t m, std::size_t n, Left
         const std::size_t full = (part.to + width - 1) / width * width, end = full < n ? full : n;
         product_columns<Register<T>, rows, 2>(j, end, part, ai, bi, b_row, add, ci, c_row);
         product_columns<Register<T>, rows, 1>(j, end, part, ai, bi, b_row, add, ci, c_row);
-        product_columns<SingleOp<T>, rows, 1>(j, end, part, ai, bi, b_row, add, ci, c_row);
+        product_columns<SingleNumber<T>, rows, 1>(j, end, part, ai, bi, b_row, add, ci, c_row);
     }
 }
 

@@ -29,8 +29,8 @@ void dyisru_gradients(std::size_t rows, std::size_t d, const T* x, const T* root
     each<T>(d, [=](std::size_t j) FAST { gb[j] = ggamma[j] = gbeta[j] = 0; });
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
         each<T>(d, [=](std::size_t j) FAST {
-            const T z = finite(x[j]), h = hypotenuse(root_b[j], z), n = z / h, s = root_b[j] / h,
-                    w = gy[j] * gamma[j] / h;
+            const T z = finite(x[j]), h = hypotenuse(root_b[j], z), n = z / h;
+            const T w = gy[j] * gamma[j] / h, s = root_b[j] / h;
             gx[j] = w * (s * s);
             gb[j] -= T(0.5) * (w * n / h);
             ggamma[j] += gy[j] * n;
@@ -38,29 +38,28 @@ void dyisru_gradients(std::size_t rows, std::size_t d, const T* x, const T* root
         });
 }
 
-/// b of r, and the gradient of r from that of b.
-template <class T> void softplus_row(std::size_t d, T floor, const T* r, T* b) {
-    each<T>(d, [=](std::size_t j) FAST { b[j] = Softplus::y(r[j]) + floor; });
+// √b of b, or of r, and r̄ = b̄ σ(r).
+template <class T> void root_row(std::size_t d, const T* b, T* root_b) {
+    each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(b[j]); });
+}
+template <class T> void softplus_root_row(std::size_t d, T floor, const T* r, T* root_b) {
+    each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(Softplus::y(r[j]) + floor); });
 }
 template <class T> void softplus_row_gradient(std::size_t d, const T* r, const T* gb, T* gr) {
     each<T>(d, [=](std::size_t j) FAST { gr[j] = gb[j] * sigmoid(r[j]); });
-}
-template <class T> void root_row(std::size_t d, const T* b, T* root_b) {
-    each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(b[j]); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(dyisru_forward)
 CHALKGRAD_KERNEL(dyisru_gradients)
-CHALKGRAD_KERNEL(softplus_row)
-CHALKGRAD_KERNEL(softplus_row_gradient)
 CHALKGRAD_KERNEL(root_row)
+CHALKGRAD_KERNEL(softplus_root_row)
+CHALKGRAD_KERNEL(softplus_row_gradient)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
@@ -87,9 +86,10 @@ template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T>
     const std::size_t d = gy.last();
     const BroadcastRow<T> gamma(in[2], d, 1);
     Scratch<T> unwanted(gx[0] ? 0 : gy.size());
-    RowReduction<T> ggamma(gx[2], d), gbeta(gx[3], d);
+    RowGradient<T> ggamma(gx[2], d), gbeta(gx[3], d);
     kernel::dyisru_gradients<T>(gy.rows(), d, in[0].data, root_b, gamma.data(), gy.data,
         gx[0] ? gx[0].data : unwanted.data(), gb, ggamma.data(), gbeta.data());
+    ggamma.store(), gbeta.store();
 }
 
 /// An element bends over √b.
@@ -118,8 +118,9 @@ struct DyisruB {
         dyisru_value<T>(in, root_b, y);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
-        RowReduction<T> gb(gx[1], gy.last());
+        RowGradient<T> gb(gx[1], gy.last());
         dyisru_vjp(in, root_b, gy, gx, gb.data());
+        gb.store();
     }
 };
 
@@ -142,11 +143,8 @@ struct DyisruSoftplus {
     }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* root_b) const {
-        const std::size_t d = y.last();
-        const BroadcastRow<T> r(in[1], d, 0);
-        Scratch<T> b(d);
-        kernel::softplus_row<T>(d, T(floor), r.data(), b.data());
-        kernel::root_row<T>(d, b.data(), root_b);
+        const BroadcastRow<T> r(in[1], y.last(), 0);
+        kernel::softplus_root_row<T>(y.last(), T(floor), r.data(), root_b);
         dyisru_value<T>(in, root_b, y);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
@@ -154,8 +152,9 @@ struct DyisruSoftplus {
         const BroadcastRow<T> r(in[1], d, 0);
         Scratch<T> gb(d);
         dyisru_vjp(in, root_b, gy, gx, gb.data());
-        RowReduction<T> gr(gx[1], d);
+        RowGradient<T> gr(gx[1], d);
         kernel::softplus_row_gradient<T>(d, r.data(), gb.data(), gr.data());
+        gr.store();
     }
 };
 
@@ -189,47 +188,52 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry dyisru_b_entry() {
-    return entry(
-        "dyisru_b", "gamma x / sqrt(b + x^2) + beta", "§11",
-        [](auto& c) {
-            c.ignore({"b"});
-            return dyisru_b(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
-        },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            const auto positive = [&](const Shape& shape) { return rng.uniform(0.3, 2, shape); };
-            return std::vector<Sample>{
-                {"affine", {{"x", draw({3, 5})}, {"b", positive({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
-                {"row_of_b", {{"x", draw({2, 11})}, {"b", positive({11})}, {"gamma", draw({})}, {"beta", draw({})}}},
-                {"plain", {{"x", draw({2, 2, 3})}, {"b", positive({3})}}},
-                {"row_of_one", {{"x", draw({4, 1})}, {"b", positive({1})}, {"gamma", draw({1})}}}};
-        },
-        [](auto& c) {
-            c.ignore({"b"});
-            return dyisru_b_composed(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
-        })
-        .with_identities(diagonal_jacobian({"x"}));
+    return {.name = "dyisru_b",
+        .formula = "gamma x / sqrt(b + x^2) + beta",
+        .section = "§11",
+        .inputs = "x b gamma? beta?",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"b"});
+                return rule_of(DyisruB{});
+            },
+        .samples =
+            [](Generator& rng) {
+                return drawn({"affine: x(3,5) b() gamma(5) beta(5)", "row_of_b: x(2,11) b(11) gamma() beta()",
+                                 "plain: x(2,2,3) b(3)", "row_of_one: x(4,1) b(1) gamma(1)"},
+                    [&](std::string_view input, const Shape& shape) {
+                        return input == "b" ? rng.uniform(0.3, 2, shape) : rng.standard_normal(shape);
+                    });
+            },
+        .composed =
+            [](auto& c) {
+                c.ignore({"b"});
+                return dyisru_b_composed(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
+            },
+        .identities = diagonal_jacobian({"x"})};
 }
 CatalogEntry dyisru_softplus_entry() {
-    return entry(
-        "dyisru_softplus", "gamma x / sqrt(softplus(r) + floor + x^2) + beta", "§11",
-        [](auto& c) {
-            c.ignore({"b"});
-            return dyisru_softplus(c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
-        },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{
-                {"affine", {{"x", draw({3, 5})}, {"r", draw({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
-                {"row_of_r", {{"x", draw({2, 11})}, {"r", draw({11})}, {"gamma", draw({})}}, {}, {{"floor", 0.2}}},
-                {"plain", {{"x", draw({2, 2, 3})}, {"r", draw({3})}}, {}, {{"floor", 1e-6}}}};
-        },
-        [](auto& c) {
-            c.ignore({"b"});
-            return dyisru_softplus_composed(
-                c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
-        })
-        .with_identities(diagonal_jacobian({"x"}));
+    return {.name = "dyisru_softplus",
+        .formula = "gamma x / sqrt(softplus(r) + floor + x^2) + beta",
+        .section = "§11",
+        .inputs = "x r gamma? beta?",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"b"});
+                return rule_of(DyisruSoftplus{c.number("floor", 0)});
+            },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"affine: x(3,5) r() gamma(5) beta(5)", "row_of_r: x(2,11) r(11) gamma() floor=0.2",
+                                      "plain: x(2,2,3) r(3) floor=1e-6"});
+            },
+        .composed =
+            [](auto& c) {
+                c.ignore({"b"});
+                return dyisru_softplus_composed(
+                    c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
+            },
+        .identities = diagonal_jacobian({"x"})};
 }
 
 } // namespace chalkgrad

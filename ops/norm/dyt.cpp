@@ -1,5 +1,5 @@
 // dyt:  y = γ tanh(αx) + β, element by element; α is one number, γ and β have one for each feature
-#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/ops/elementwise/activation_functions.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -10,17 +10,16 @@ void dyt_forward(std::size_t rows, std::size_t d, T alpha, const T* x, const T* 
 }
 
 // With w = ȳ γ sech²(αx):  x̄ = α w,  ᾱ = Σ w x (here one sum for each feature),  γ̄ = Σ_rows ȳ tanh(αx),  β̄ = Σ_rows ȳ.
-// sech² = 4e/(1 + e)², e = exp(−2|αx|): 1 − tanh² has no right digit left from 19 on. Where it is 0, so is w x, at inf too.
+// Where sech² is 0, so is w x, at inf too.
 template <class T>
 void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx, T* galpha,
     T* ggamma, T* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { galpha[j] = ggamma[j] = gbeta[j] = 0; });
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
         each<T>(d, [=](std::size_t j) FAST {
-            const T z = alpha * x[j], e = exp(z < 0 ? 2 * z : -2 * z),
-                    w = gy[j] * gamma[j] * (4 * e / ((1 + e) * (1 + e)));
+            const T z = alpha * x[j], slope = sech_squared(z), w = gy[j] * gamma[j] * slope;
             gx[j] = alpha * w;
-            galpha[j] += e == 0 ? T(0) : w * x[j];
+            galpha[j] += slope == 0 ? T(0) : w * x[j];
             ggamma[j] += gy[j] * tanh(z);
             gbeta[j] += gy[j];
         });
@@ -33,8 +32,7 @@ CHALKGRAD_KERNEL(dyt_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/dyt.hpp>
@@ -68,9 +66,10 @@ struct Dyt {
         const std::size_t d = y.last();
         const BroadcastRow<T> gamma(in[2], d, 1);
         Scratch<T> unwanted(gx[0] ? 0 : y.size());
-        RowReduction<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
+        RowGradient<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
         kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data,
             gx[0] ? gx[0].data : unwanted.data(), galpha.data(), ggamma.data(), gbeta.data());
+        galpha.store(), ggamma.store(), gbeta.store();
     }
 };
 
@@ -93,19 +92,19 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry dyt_entry() {
-    return entry(
-        "dyt", "gamma tanh(alpha x) + beta", "§11",
-        [](auto& c) { return dyt(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{
-                {"affine", {{"x", draw({3, 5})}, {"alpha", draw({})}, {"gamma", draw({5})}, {"beta", draw({5})}}},
-                {"plain", {{"x", draw({2, 11})}, {"alpha", draw({})}}},
-                {"numbers", {{"x", draw({2, 2, 3})}, {"alpha", draw({})}, {"gamma", draw({})}, {"beta", draw({})}}},
-                {"row_of_one", {{"x", draw({4, 1})}, {"alpha", draw({})}, {"gamma", draw({1})}}}};
-        },
-        [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); })
-        .with_identities(diagonal_jacobian({"x"}));
+    return {.name = "dyt",
+        .formula = "gamma tanh(alpha x) + beta",
+        .section = "§11",
+        .inputs = "x alpha gamma? beta?",
+        .rule = plain<Dyt>,
+        .samples =
+            [](Generator& rng) {
+                return drawn(
+                    rng, {"affine: x(3,5) alpha() gamma(5) beta(5)", "plain: x(2,11) alpha()",
+                             "numbers: x(2,2,3) alpha() gamma() beta()", "row_of_one: x(4,1) alpha() gamma(1)"});
+            },
+        .composed = [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); },
+        .identities = diagonal_jacobian({"x"})};
 }
 
 } // namespace chalkgrad

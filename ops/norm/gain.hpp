@@ -1,5 +1,5 @@
 // What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
@@ -29,40 +29,37 @@ inline void require_gain(const char* op, const char* name, Shapes in, std::size_
 template <class T> class BroadcastRow {
 public:
     BroadcastRow(In<T> given, std::size_t d, double absent, double shift = 0)
-        : buffer_(given && given.shape->rank() == 1 && shift == 0 ? 0 : d), data_(buffer_.data()) {
-        if (data_ == nullptr) {
-            data_ = given.data;
-            return;
-        }
-        const std::size_t step = given && given.shape->rank() == 1;
-        for (std::size_t j = 0; j < d; ++j) buffer_[j] = given ? T(shift) + given[j * step] : T(absent);
+        : is_row_(given && given.shape->rank() == 1),
+          buffer_(is_row_ && shift == 0 ? 0 : d),
+          data_(is_row_ && shift == 0 ? given.data : buffer_.data()) {
+        if (data_ == buffer_.data())
+            for (std::size_t j = 0; j < d; ++j) buffer_[j] = given ? T(shift) + given[is_row_ ? j : 0] : T(absent);
     }
     const T* data() const { return data_; }
 
 private:
+    bool is_row_;
     Scratch<T> buffer_;
     const T* data_;
 };
 
-/// The gradient of such a row: D numbers, summed into one where it was given as one, dropped where nobody wants it.
-template <class T> class RowReduction {
+/// The gradient of such a row: a kernel fills the D numbers at data(); store() sums them where it was given as one number.
+template <class T> class RowGradient {
 public:
-    RowReduction(Out<T> gradient, std::size_t d)
-        : gradient_(gradient), buffer_(gradient && gradient.shape->rank() == 1 ? 0 : d), d_(d) {}
-    RowReduction(const RowReduction&) = delete;
-    RowReduction& operator=(const RowReduction&) = delete;
-    ~RowReduction() {
-        if (!gradient_ || gradient_.shape->rank() == 1) return;
-        T total(0);
-        for (std::size_t j = 0; j < d_; ++j) total += buffer_[j];
-        gradient_[0] = total;
+    RowGradient(Out<T> gradient, std::size_t d)
+        : gradient_(gradient), in_place_(gradient && gradient.shape->rank() == 1), d_(d), buffer_(in_place_ ? 0 : d) {}
+    T* data() { return in_place_ ? gradient_.data : buffer_.data(); }
+    void store() {
+        if (!gradient_ || in_place_) return;
+        gradient_[0] = T(0);
+        for (std::size_t j = 0; j < d_; ++j) gradient_[0] += buffer_[j];
     }
-    T* data() { return gradient_ && gradient_.shape->rank() == 1 ? gradient_.data : buffer_.data(); }
 
 private:
     Out<T> gradient_;
-    Scratch<T> buffer_;
+    bool in_place_;
     std::size_t d_;
+    Scratch<T> buffer_;
 };
 
 } // namespace chalkgrad

@@ -1,31 +1,16 @@
-// l2_normalize:  m = max(‖x‖, ε) or √(‖x‖² + ε),  y = x / m          sums over a row, not means: beware
+// l2_normalize:  m = max(‖x‖, ε) or √(‖x‖² + ε),  y = x / m          sums over a row, not means
 #include <chalkgrad/autograd/kernel/kernel.hpp>
-#include <chalkgrad/ops/norm/norm_kernels.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T>
 void l2_normalize_forward(std::size_t rows, std::size_t d, T floor, T eps, T root_eps, const T* x, T* length, T* y) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        const T n = length[t] = root_mean_square<T>(d, T(1), eps, root_eps, [=](std::size_t j) FAST { return x[j]; });
-        const T m = n < floor ? floor : n;
-        each<T>(d, [=](std::size_t j) FAST { y[j] = x[j] / m; });
-    }
+    divide_by_root(rows, d, T(1), floor, eps, root_eps, x, length, y);
 }
-
-// Both guards, where the length counts:  dy = (dx − y (y·dx))/m, a symmetric Jacobian, so  x̄ = (ȳ − y (y·ȳ))/m.
-// Below the floor  x̄ = ȳ/floor.
 template <class T>
 void l2_normalize_gx(std::size_t rows, std::size_t d, T floor, const T* length, const T* y, const T* gy, T* gx) {
-    for (std::size_t t = 0; t < rows; ++t, y += d, gy += d, gx += d) {
-        const T n = length[t];
-        if (n < floor) {
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = gy[j] / floor; });
-        } else {
-            const T along = sum<T>(d, [=](std::size_t j) FAST { return y[j] * gy[j]; });
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = (gy[j] - y[j] * along) / n; });
-        }
-    }
+    divide_by_root_gx(rows, d, T(1), floor, length, y, gy, gx);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -35,8 +20,7 @@ CHALKGRAD_KERNEL(l2_normalize_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/clamp.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
@@ -46,10 +30,6 @@ CHALKGRAD_KERNEL(l2_normalize_gx)
 
 namespace chalkgrad {
 namespace {
-
-template <class T> T row_length(std::size_t d, const T* x) {
-    return base::root_mean_square<T>(d, T(1), T(0), T(0), [=](std::size_t j) FAST { return x[j]; });
-}
 
 struct L2Normalize {
     static constexpr const char* name = "l2_normalize";
@@ -69,16 +49,10 @@ struct L2Normalize {
         out.set("guard", std::string(guard == Guard::floor ? "floor" : "additive"));
     }
     double length_scale(Ins<double> in) const {
-        double shortest = HUGE_VAL; // a row bends over its own length
-        const double least = guard == Guard::floor ? eps : std::sqrt(eps);
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            shortest = std::min(shortest, std::max(least, row_length(in[0].last(), in[0].data + t * in[0].last())));
-        return std::isfinite(shortest) ? shortest : 1;
+        return smallest_root(in[0], 1, guard == Guard::floor ? eps : std::sqrt(eps));
     }
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
-        if (guard == Guard::additive) return;
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            out.compare(row_length(in[0].last(), in[0].data + t * in[0].last()), T(eps));
+        if (guard == Guard::floor) each_root<T>(in[0], T(1), [&](T length) { out.compare(length, T(eps)); });
     }
 
     template <class T> T floor() const { return guard == Guard::floor ? T(eps) : T(0); }
@@ -116,43 +90,45 @@ Guard guard_of(const char* op, const std::string& word) {
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
+static double eps_of(Settings& c) { return c.number("eps", 1e-12); }
+static Guard guard_of(Settings& c) { return guard_of("l2_normalize", c.word("guard", "floor")); }
+
 CatalogEntry l2_normalize_entry() {
-    return entry(
-        "l2_normalize", "x / max(|x|, eps), or x / sqrt(|x|^2 + eps)", "§7",
-        [](auto& c) {
-            return l2_normalize(c.in("x"), c.number("eps", 1e-12), guard_of("l2_normalize", c.word("guard", "floor")));
-        },
-        [](Generator& rng) {
-            // Rows on both sides of the floor: standard normal rows of 5 are longer than 0.05, those of 4e-3 shorter.
-            Array<double> both = rng.standard_normal({4, 5});
-            for (std::size_t j = 0; j < 5; ++j) both(2, j) *= 4e-3;
-            const std::string additive = "additive";
-            return std::vector<Sample>{{"both_sides", {{"x", both}}, {}, {{"eps", 0.05}}},
-                {"floor", {{"x", rng.standard_normal({2, 2, 3})}}, {}, {{"eps", 1e-12}}},
-                {"additive", {{"x", rng.standard_normal({2, 11})}}, {}, {{"eps", 0.1}, {"guard", additive}}},
-                {"row_of_one", {{"x", rng.standard_normal({3, 1})}}, {}, {{"eps", 0.1}, {"guard", additive}}}};
-        },
-        [](auto& c) {
-            return l2_normalize_composed(
-                c.in("x"), c.number("eps", 1e-12), guard_of("l2_normalize", c.word("guard", "floor")));
-        })
-        .with_identities([](const Sample& s) {
-            const Array<double>& x = *s.input("x");
-            const Attribute* guard = s.attributes.find("guard");
-            const bool additive = guard != nullptr && to_string(*guard) == "additive";
-            const double eps = s.number("eps", 1e-12);
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const double slope = additive                  ? eps / ((square + eps) * std::sqrt(square + eps))
-                                     : std::sqrt(square) < eps ? 1 / eps
-                                                               : 0;
-                for (std::size_t j = 0; j < d; ++j) out[j] = slope * row[j];
-            });
-            const std::size_t d = last_extent(x);
-            return std::vector<Identity>{
-                known_product("J x is what the guard leaves of x", "x", x, product), block_diagonal_rows("x", d, d)};
-        });
+    return {.name = "l2_normalize",
+        .formula = "x / max(|x|, eps), or x / sqrt(|x|^2 + eps)",
+        .section = "§7",
+        .rule =
+            [](Settings& c) {
+                return rule_of(L2Normalize{eps_of(c), guard_of(c)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples = drawn(
+                    rng, {"both_sides: x(4,5) eps=0.05", "floor: x(2,2,3) eps=1e-12",
+                             "additive: x(2,11) eps=0.1 guard=additive", "row_of_one: x(3,1) eps=0.1 guard=additive"});
+                // Rows on both sides of the floor: standard normal rows of 5 are longer than 0.05, those of 4e-3 shorter.
+                for (std::size_t j = 0; j < 5; ++j) samples[0].inputs[0].values(2, j) *= 4e-3;
+                return samples;
+            },
+        .composed = [](auto& c) { return l2_normalize_composed(c.in("x"), eps_of(c), guard_of(c)); },
+        .identities =
+            [](const Sample& s) {
+                const Array<double>& x = *s.input("x");
+                const Attribute* guard = s.attributes.find("guard");
+                const bool additive = guard != nullptr && to_string(*guard) == "additive";
+                const double eps = s.number("eps", 1e-12);
+                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                    double square = 0;
+                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                    const double slope = additive                  ? eps / ((square + eps) * std::sqrt(square + eps))
+                                         : std::sqrt(square) < eps ? 1 / eps
+                                                                   : 0;
+                    for (std::size_t j = 0; j < d; ++j) out[j] = slope * row[j];
+                });
+                const std::size_t d = last_extent(x);
+                return std::vector<Identity>{known_product("J x is what the guard leaves of x", "x", x, product),
+                    block_diagonal_rows("x", d, d)};
+            }};
 }
 
 } // namespace chalkgrad

@@ -4,86 +4,51 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// Kept of each row: its mean, the rounding error of that (which the second centring finds), and r.
-template <class T> struct LayerRow {
-    const T *x, *gy;
-    T* to;
-    T mean, rest, r;
-    Pair<T> means; // r {⟨h⟩, ⟨n h⟩}, h = γ ȳ
-
-    FAST T n(std::size_t j) const { return r * ((x[j] - mean) - rest); }
-};
-
+// Kept of each row: its mean m, the rounding error e of that (which the second centring finds), and r.
 template <class T>
-void layer_norm_forward(
-    std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, const T* beta, T* moments, T* y) {
-    write_rows<T>(
-        rows, d,
-        [=](std::size_t t) FAST {
-            const T* row = x + t * d;
-            T mean = sum<T>(d, [=](std::size_t j) FAST { return row[j]; }) / T(d);
-            if (!(mean - mean == 0))
-                mean = sum<T>(d, [=](std::size_t j) FAST { return row[j] / T(d); }); // Σx overflowed
-            const T rest = sum<T>(d, [=](std::size_t j) FAST { return row[j] - mean; }) / T(d);
-            const T r = 1 / root_mean_square<T>(
-                                d, T(d), eps, root_eps, [=](std::size_t j) FAST { return (row[j] - mean) - rest; });
-            moments[3 * t] = mean;
-            moments[3 * t + 1] = rest;
-            moments[3 * t + 2] = r;
-            return LayerRow<T>{row, nullptr, y + t * d, mean, rest, r, {}};
-        },
-        [=](const LayerRow<T>& row, std::size_t j) FAST { return gamma[j] * row.n(j) + beta[j]; });
+void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, const T* beta,
+    T* m, T* e, T* r, T* y) {
+    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
+        T mt = mean<T>(d, [=](std::size_t j) FAST { return x[j]; });
+        if (!(mt - mt == 0)) mt = sum<T>(d, [=](std::size_t j) FAST { return x[j] / T(d); }); // Σx overflowed
+        m[t] = mt;
+        const T et = e[t] = mean<T>(d, [=](std::size_t j) FAST { return x[j] - mt; });
+        const T rt = r[t] =
+            1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return (x[j] - mt) - et; });
+        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (rt * ((x[j] - mt) - et)) + beta[j]; });
+    }
 }
 
+// Vary x: dn = r (dx − ⟨dx⟩ − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:
+//     x̄ = r (h − ⟨h⟩ − n ⟨n h⟩),   γ̄ = Σ_rows ȳ n,   β̄ = Σ_rows ȳ
 template <class T>
-FAST inline LayerRow<T> layer_backward_row(
-    std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
-    LayerRow<T> row{x, gy, gx, moments[0], moments[1], moments[2], {}};
-    const Pair<T> s = sum2<T>(d, [=](std::size_t j) FAST {
-        const T h = gamma[j] * gy[j];
-        return Pair<T>{h, h * row.n(j)};
+void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* m, const T* e,
+    const T* r, const T* gy, T* gx, T* ggamma, T* gbeta) {
+    each<T>(d, [=](std::size_t j) FAST { ggamma[j] = gbeta[j] = 0; });
+    each_two_rows<T>(rows, d, [=](auto at) FAST {
+        const auto mt = at(m), et = at(e), rt = at(r);
+        const auto means = mean<T>(d, [=](std::size_t j) FAST {
+            const auto h = gamma[j] * at(gy, j);
+            return pair(h, h * (rt * ((at(x, j) - mt) - et)));
+        });
+        const auto a = rt * means.first, b = rt * means.second;
+        each<T>(d, [=](std::size_t j) FAST {
+            const auto n = rt * ((at(x, j) - mt) - et), g = at(gy, j);
+            at(gx, j) = (gamma[j] * (rt * g) - a) - n * b;
+            ggamma[j] += over_rows(g * n);
+            gbeta[j] += over_rows(g);
+        });
     });
-    row.means = {row.r * (s.first / T(d)), row.r * (s.second / T(d))};
-    return row;
-}
-
-// Vary x: dn = r (dx − ⟨dx⟩ − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − ⟨h⟩ − n ⟨n h⟩).
-// {x̄, ȳ n, ȳ} of one element.
-template <class T> FAST inline Triple<T> layer_backward_element(const LayerRow<T>& row, T gamma, std::size_t j) {
-    const T n = row.n(j), g = row.gy[j];
-    return {(gamma * (row.r * g) - row.means.first) - n * row.means.second, g * n, g};
-}
-
-template <class T>
-void layer_norm_gx(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy, T* gx) {
-    write_rows<T>(
-        rows, d,
-        [=](std::size_t t)
-            FAST { return layer_backward_row(d, x + t * d, gamma, moments + 3 * t, gy + t * d, gx + t * d); },
-        [=](const LayerRow<T>& row, std::size_t j) FAST { return layer_backward_element(row, gamma[j], j).written; });
-}
-
-// The same with γ̄ = Σ_rows ȳ n and β̄ = Σ_rows ȳ.
-template <class T>
-void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* moments, const T* gy,
-    T* gx, T* ggamma, T* gbeta) {
-    write_rows_and_sums<T>(
-        rows, d, ggamma, gbeta,
-        [=](std::size_t t)
-            FAST { return layer_backward_row(d, x + t * d, gamma, moments + 3 * t, gy + t * d, gx + t * d); },
-        [=](const LayerRow<T>& row, std::size_t j) FAST { return layer_backward_element(row, gamma[j], j); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(layer_norm_forward)
-CHALKGRAD_KERNEL(layer_norm_gx)
 CHALKGRAD_KERNEL(layer_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
@@ -107,28 +72,24 @@ struct LayerNorm {
         require_positive(name, "eps", eps);
         return in[0];
     }
-    std::size_t saved(Shapes in) const { return 3 * in[0].rows(); } // mean, its rounding error, r
+    std::size_t saved(Shapes in) const { return 3 * in[0].rows(); } // m, then e, then r
     void attributes(Attributes& out) const { out.set("eps", eps); }
     double length_scale(Ins<double>) const { return std::sqrt(eps); }
 
-    template <class T> void forward(Ins<T> in, Out<T> y, T* moments) const {
-        const In<T> x = in[0];
-        const BroadcastRow<T> gamma(in[1], x.last(), 1), beta(in[2], x.last(), 0);
-        kernel::layer_norm_forward<T>(
-            x.rows(), x.last(), T(eps), T(std::sqrt(eps)), x.data, gamma.data(), beta.data(), moments, y.data);
+    template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
+        const std::size_t rows = y.rows(), d = y.last();
+        const BroadcastRow<T> gamma(in[1], d, 1), beta(in[2], d, 0);
+        kernel::layer_norm_forward<T>(rows, d, T(eps), T(std::sqrt(eps)), in[0].data, gamma.data(), beta.data(), m,
+            m + rows, m + 2 * rows, y.data);
     }
-    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* moments, Outs<T> gx) const {
-        const In<T> x = in[0];
-        const std::size_t rows = x.rows(), d = x.last();
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
+        const std::size_t rows = gy.rows(), d = gy.last();
         const BroadcastRow<T> gamma(in[1], d, 1);
-        if (!gx[1] && !gx[2]) {
-            kernel::layer_norm_gx<T>(rows, d, x.data, gamma.data(), moments, gy.data, gx[0].data);
-            return;
-        }
-        Scratch<T> unwanted(gx[0] ? 0 : x.size());
-        RowReduction<T> ggamma(gx[1], d), gbeta(gx[2], d);
-        kernel::layer_norm_gradients<T>(rows, d, x.data, gamma.data(), moments, gy.data,
+        Scratch<T> unwanted(gx[0] ? 0 : gy.size());
+        RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
+        kernel::layer_norm_gradients<T>(rows, d, in[0].data, gamma.data(), m, m + rows, m + 2 * rows, gy.data,
             gx[0] ? gx[0].data : unwanted.data(), ggamma.data(), gbeta.data());
+        ggamma.store(), gbeta.store();
     }
 };
 
@@ -153,43 +114,42 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry layer_norm_entry() {
-    return entry(
-        "layer_norm", "gamma (x - mean) / sqrt(var + eps) + beta", "§5",
-        [](auto& c) {
-            c.ignore({"seed", "row_rms"});
-            return layer_norm(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5));
-        },
-        [](Generator& rng) {
-            // One row's variance is about ε, where an ε left out of the backward shows; one row has a mean far from zero.
-            Array<double> x = rng.standard_normal({4, 5});
-            for (std::size_t j = 0; j < 5; ++j) {
-                x(1, j) *= 1e-3;
-                x(2, j) += 30;
-            }
-            return std::vector<Sample>{
-                {"affine", {{"x", x}, {"gamma", rng.standard_normal({5})}, {"beta", rng.standard_normal({5})}}, {},
-                    {{"eps", 1e-6}}},
-                {"plain", {{"x", rng.standard_normal({2, 3})}}, {}, {{"eps", 0.1}}},
-                {"gain_only", {{"x", rng.standard_normal({5, 4})}, {"gamma", rng.standard_normal({4})}}, {},
-                    {{"eps", 1e-5}}},
-                {"bias_only", {{"x", rng.standard_normal({2, 11})}, {"beta", rng.standard_normal({11})}}, {},
-                    {{"eps", 1e-2}}},
-                {"numbers",
-                    {{"x", rng.standard_normal({2, 2, 3})}, {"gamma", rng.standard_normal({})},
-                        {"beta", rng.standard_normal({})}},
-                    {}, {{"eps", 1e-2}}}};
-        },
-        [](auto& c) {
-            return layer_norm_composed(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5));
-        })
-        .with_identities([](const Sample& s) {
-            const Array<double>& x = *s.input("x");
-            const std::size_t d = last_extent(x);
-            std::vector<Identity> known{
-                known_product("J 1 = 0 in every row", "x", constant_along(-1, x)), block_diagonal_rows("x", d, d)};
-            if (s.input("gamma") != nullptr && s.input("beta") == nullptr) known.push_back(homogeneous("gamma", 1));
-            return known;
-        });
+    return {.name = "layer_norm",
+        .formula = "gamma (x - mean) / sqrt(var + eps) + beta",
+        .section = "§5",
+        .inputs = "x gamma? beta?",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"seed", "row_rms"});
+                return rule_of(LayerNorm{c.number("eps", 1e-5)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples =
+                    drawn(rng, {"affine: x(4,5) gamma(5) beta(5) eps=1e-6", "plain: x(2,3) eps=0.1",
+                                   "gain_only: x(5,4) gamma(4) eps=1e-5", "bias_only: x(2,11) beta(11) eps=1e-2",
+                                   "numbers: x(2,2,3) gamma() beta() eps=1e-2"});
+                // One row's variance is about ε, where an ε left out of the backward shows; one row has a mean far from zero.
+                Array<double>& x = samples[0].inputs[0].values;
+                for (std::size_t j = 0; j < 5; ++j) {
+                    x(1, j) *= 1e-3;
+                    x(2, j) += 30;
+                }
+                return samples;
+            },
+        .composed =
+            [](auto& c) {
+                return layer_norm_composed(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5));
+            },
+        .identities =
+            [](const Sample& s) {
+                const Array<double>& x = *s.input("x");
+                const std::size_t d = last_extent(x);
+                std::vector<Identity> known{
+                    known_product("J 1 = 0 in every row", "x", constant_along(-1, x)), block_diagonal_rows("x", d, d)};
+                if (s.input("gamma") != nullptr && s.input("beta") == nullptr) known.push_back(homogeneous("gamma", 1));
+                return known;
+            }};
 }
 
 } // namespace chalkgrad

@@ -4,38 +4,28 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-template <class T> struct RmsRow {
-    const T *x, *gy;
-    T* to;
-    T r;
-};
-
 template <class T>
 void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, T* r, T* y) {
-    write_rows<T>(
-        rows, d,
-        [=](std::size_t t) FAST {
-            const T* row = x + t * d;
-            r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return row[j]; });
-            return RmsRow<T>{row, nullptr, y + t * d, r[t]};
-        },
-        [=](const RmsRow<T>& row, std::size_t j) FAST { return gamma[j] * (row.r * row.x[j]); });
+    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
+        const T rt = r[t] = 1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return x[j]; });
+        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (rt * x[j]); });
+    }
 }
 
 // Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩),  γ̄ = Σ_rows ȳ n.
 template <class T>
 void rms_norm_gradients(
     std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, T* ggamma) {
-    write_rows_and_sum<T>(
-        rows, d, ggamma,
-        [=](std::size_t t) FAST {
-            return RmsRow<T>{x + t * d, gy + t * d, gx + t * d, r[t]};
-        },
-        [=](const RmsRow<T>& row, std::size_t j) FAST { return gamma[j] * row.gy[j] * (row.r * row.x[j]); },
-        [=](const RmsRow<T>& row, T along, std::size_t j) FAST {
-            const T n = row.r * row.x[j], g = row.gy[j];
-            return Pair<T>{gamma[j] * (row.r * g) - n * (row.r * (along / T(d))), g * n};
+    each<T>(d, [=](std::size_t j) FAST { ggamma[j] = 0; });
+    each_four_rows<T>(rows, d, [=](auto at) FAST {
+        const auto rt = at(r);
+        const auto k = rt * mean<T>(d, [=](std::size_t j) FAST { return gamma[j] * at(gy, j) * (rt * at(x, j)); });
+        each<T>(d, [=](std::size_t j) FAST {
+            const auto n = rt * at(x, j), g = at(gy, j);
+            at(gx, j) = gamma[j] * (rt * g) - n * k;
+            ggamma[j] += over_rows(g * n);
         });
+    });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -45,9 +35,8 @@ CHALKGRAD_KERNEL(rms_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
@@ -87,9 +76,10 @@ struct RmsNorm {
         const In<T> x = in[0];
         const BroadcastRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
         Scratch<T> unwanted(gx[0] ? 0 : x.size());
-        RowReduction<T> ggamma(gx[1], x.last());
+        RowGradient<T> ggamma(gx[1], x.last());
         kernel::rms_norm_gradients<T>(
             x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0] ? gx[0].data : unwanted.data(), ggamma.data());
+        ggamma.store();
     }
 };
 
@@ -118,70 +108,76 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 namespace {
 
-template <class C> Gain gain_of(C& c) {
-    const std::string word = c.word("gain", "gamma");
-    if (word != "gamma" && word != "1 + gamma")
-        throw Error(fmt::format("rms_norm: attribute 'gain' is '{}'; it must be 'gamma' or '1 + gamma'", word));
-    return word == "gamma" ? Gain::weight : Gain::one_plus_weight;
-}
-template <class C> Cast cast_of(C& c) {
-    const std::string word = c.word("cast", "after_weight");
-    if (word != "after_weight" && word != "before_weight")
+/// Which of two words an attribute is; the first where it is not given.
+bool is_second(Settings& c, const char* attribute, const char* first, const char* second) {
+    const std::string word = c.word(attribute, first);
+    if (word != first && word != second)
         throw Error(
-            fmt::format("rms_norm: attribute 'cast' is '{}'; it must be 'after_weight' or 'before_weight'", word));
-    return word == "after_weight" ? Cast::after_weight : Cast::before_weight;
+            fmt::format("rms_norm: attribute '{}' is '{}'; it must be '{}' or '{}'", attribute, word, first, second));
+    return word == second;
+}
+Gain gain_of(Settings& c) { return is_second(c, "gain", "gamma", "1 + gamma") ? Gain::one_plus_weight : Gain::weight; }
+Cast cast_of(Settings& c) {
+    return is_second(c, "cast", "after_weight", "before_weight") ? Cast::before_weight : Cast::after_weight;
 }
 
 } // namespace
 
 CatalogEntry rms_norm_entry() {
-    return entry(
-        "rms_norm", "gamma x / sqrt(mean(x^2) + eps)", "§5",
-        [](auto& c) {
-            c.ignore({"seed", "row_rms"});
-            return rms_norm(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c), cast_of(c));
-        },
-        [](Generator& rng) {
-            // γ ≠ 1, several rows, and one whose mean square is ε: there an ε left out of the backward shows.
-            Array<double> x = rng.standard_normal({4, 6});
-            for (std::size_t j = 0; j < 6; ++j) x(1, j) *= 1e-3;
-            return std::vector<Sample>{
-                {"row_of_sqrt_eps", {{"x", x}, {"gamma", rng.standard_normal({6})}}, {}, {{"eps", 1e-6}}},
-                {"no_gain", {{"x", rng.standard_normal({2, 3})}}, {}, {{"eps", 0.1}}},
-                {"number_gain", {{"x", rng.standard_normal({3, 5})}, {"gamma", rng.standard_normal({})}}, {},
-                    {{"eps", 1e-2}}},
-                {"one_plus_gain", {{"x", rng.standard_normal({2, 3, 4})}, {"gamma", rng.standard_normal({4})}}, {},
-                    {{"eps", 1e-5}, {"gain", std::string("1 + gamma")}, {"cast", std::string("before_weight")}}},
-                {"row_of_eleven", {{"x", rng.standard_normal({5, 11})}, {"gamma", rng.standard_normal({11})}}, {},
-                    {{"eps", 1e-5}}},
-                {"row_of_one", {{"x", rng.standard_normal({3, 1})}, {"gamma", rng.standard_normal({1})}}, {},
-                    {{"eps", 0.1}}}};
-        },
-        [](auto& c) {
-            cast_of(c);
-            return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
-        })
-        .with_identities([](const Sample& s) {
-            // Along x only the distance to ε = 0 is felt: J x = γ x r · ε r².
-            const Array<double>&x = *s.input("x"), *gamma = s.input("gamma");
-            const Attribute* gain = s.attributes.find("gain");
-            const double eps = s.number("eps", 1e-6),
-                         offset = gain != nullptr && to_string(*gain) == "1 + gamma" ? 1 : 0;
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const double variance = square / static_cast<double>(d) + eps, r = 1 / std::sqrt(variance);
-                for (std::size_t j = 0; j < d; ++j) {
-                    const double g = gamma == nullptr ? 1 : offset + gamma->data()[gamma->size() == 1 ? 0 : j];
-                    out[j] = g * row[j] * r * (eps / variance);
-                }
-            });
-            const std::size_t d = last_extent(x);
-            std::vector<Identity> known{
-                known_product("J x = gamma x r eps r^2", "x", x, product), block_diagonal_rows("x", d, d)};
-            if (gamma != nullptr && offset == 0) known.push_back(homogeneous("gamma", 1));
-            return known;
-        });
+    const auto rounded = [](auto& c) { // where the cast matters, it may be several lines
+        c.ignore({"seed", "row_rms"});
+        return rms_norm(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c), cast_of(c));
+    };
+    return {.name = "rms_norm",
+        .formula = "gamma x / sqrt(mean(x^2) + eps)",
+        .section = "§5",
+        .inputs = "x gamma?",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"seed", "row_rms"});
+                cast_of(c);
+                return rule_of(RmsNorm{c.number("eps", 1e-6), gain_of(c)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples =
+                    drawn(rng, {"row_of_sqrt_eps: x(4,6) gamma(6) eps=1e-6", "no_gain: x(2,3) eps=0.1",
+                                   "number_gain: x(3,5) gamma() eps=1e-2",
+                                   "one_plus_gain: x(2,3,4) gamma(4) eps=1e-5 gain='1 + gamma' cast=before_weight",
+                                   "row_of_eleven: x(5,11) gamma(11) eps=1e-5", "row_of_one: x(3,1) gamma(1) eps=0.1"});
+                // The mean square of one row is ε: there an ε left out of the backward shows.
+                for (std::size_t j = 0; j < 6; ++j) samples[0].inputs[0].values(1, j) *= 1e-3;
+                return samples;
+            },
+        .composed =
+            [](auto& c) {
+                cast_of(c);
+                return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
+            },
+        .identities =
+            [](const Sample& s) {
+                // Along x only the distance to ε = 0 is felt: J x = γ x r · ε r².
+                const Array<double>&x = *s.input("x"), *gamma = s.input("gamma");
+                const Attribute* gain = s.attributes.find("gain");
+                const double eps = s.number("eps", 1e-6),
+                             offset = gain != nullptr && to_string(*gain) == "1 + gamma" ? 1 : 0;
+                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                    double square = 0;
+                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                    const double variance = square / static_cast<double>(d) + eps, r = 1 / std::sqrt(variance);
+                    for (std::size_t j = 0; j < d; ++j) {
+                        const double g = gamma == nullptr ? 1 : offset + gamma->data()[gamma->size() == 1 ? 0 : j];
+                        out[j] = g * row[j] * r * (eps / variance);
+                    }
+                });
+                const std::size_t d = last_extent(x);
+                std::vector<Identity> known{
+                    known_product("J x = gamma x r eps r^2", "x", x, product), block_diagonal_rows("x", d, d)};
+                if (gamma != nullptr && offset == 0) known.push_back(homogeneous("gamma", 1));
+                return known;
+            },
+        .lines_half = rounded,
+        .lines_bfloat16 = rounded};
 }
 
 } // namespace chalkgrad

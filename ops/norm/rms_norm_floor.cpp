@@ -1,30 +1,15 @@
 // rms_norm_floor:  R = √⟨x²⟩,  m = max(R, floor),  y = x / m          ⟨·⟩ is the mean over a row
 #include <chalkgrad/autograd/kernel/kernel.hpp>
-#include <chalkgrad/ops/norm/norm_kernels.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
 template <class T> void rms_norm_floor_forward(std::size_t rows, std::size_t d, T floor, const T* x, T* root, T* y) {
-    for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        const T R = root[t] = root_mean_square<T>(d, T(d), T(0), T(0), [=](std::size_t j) FAST { return x[j]; });
-        const T m = R < floor ? floor : R;
-        each<T>(d, [=](std::size_t j) FAST { y[j] = x[j] / m; });
-    }
+    divide_by_root(rows, d, T(d), floor, T(0), T(0), x, root, y);
 }
-
-// R ≥ floor:  dy = (dx − y ⟨y dx⟩)/R, a symmetric Jacobian, so  x̄ = (ȳ − y ⟨y ȳ⟩)/R.  Below the floor  x̄ = ȳ/floor: the
-// root is not differentiated there, which at x = 0 would be 0·inf.
 template <class T>
 void rms_norm_floor_gx(std::size_t rows, std::size_t d, T floor, const T* root, const T* y, const T* gy, T* gx) {
-    for (std::size_t t = 0; t < rows; ++t, y += d, gy += d, gx += d) {
-        const T R = root[t];
-        if (R < floor) {
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = gy[j] / floor; });
-        } else {
-            const T m = sum<T>(d, [=](std::size_t j) FAST { return y[j] * gy[j]; }) / T(d);
-            each<T>(d, [=](std::size_t j) FAST { gx[j] = (gy[j] - y[j] * m) / R; });
-        }
-    }
+    divide_by_root_gx(rows, d, T(d), floor, root, y, gy, gx);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -34,8 +19,7 @@ CHALKGRAD_KERNEL(rms_norm_floor_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/clamp.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
@@ -45,10 +29,6 @@ CHALKGRAD_KERNEL(rms_norm_floor_gx)
 
 namespace chalkgrad {
 namespace {
-
-template <class T> T row_root(std::size_t d, const T* x) {
-    return base::root_mean_square<T>(d, T(d), T(0), T(0), [=](std::size_t j) FAST { return x[j]; });
-}
 
 struct RmsNormFloor {
     static constexpr const char* name = "rms_norm_floor";
@@ -63,15 +43,9 @@ struct RmsNormFloor {
     }
     std::size_t saved(Shapes in) const { return in[0].rows(); } // R
     void attributes(Attributes& out) const { out.set("floor", floor); }
-    double length_scale(Ins<double> in) const {
-        double shortest = HUGE_VAL; // a row bends over its own length
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            shortest = std::min(shortest, std::max(floor, row_root(in[0].last(), in[0].data + t * in[0].last())));
-        return std::isfinite(shortest) ? shortest : 1;
-    }
+    double length_scale(Ins<double> in) const { return smallest_root(in[0], static_cast<double>(in[0].last()), floor); }
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
-        for (std::size_t t = 0; t < in[0].rows(); ++t)
-            out.compare(row_root(in[0].last(), in[0].data + t * in[0].last()), T(floor));
+        each_root<T>(in[0], T(in[0].last()), [&](T root) { out.compare(root, T(floor)); });
     }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* root) const {
@@ -98,34 +72,35 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry rms_norm_floor_entry() {
-    return entry(
-        "rms_norm_floor", "x / max(sqrt(mean(x^2)), floor)", "§6",
-        [](auto& c) { return rms_norm_floor(c.in("x"), c.number("floor", 1e-12)); },
-        [](Generator& rng) {
-            // A row on each side of the floor: standard normal rows of 7 lie above 0.05, those of 5e-3 below.
-            Array<double> both = rng.standard_normal({4, 7});
-            for (std::size_t j = 0; j < 7; ++j) both(2, j) *= 5e-3;
-            Array<double> below = rng.standard_normal({2, 4});
-            for (double& x : below) x *= 1e-2;
-            return std::vector<Sample>{{"both_sides", {{"x", both}}, {}, {{"floor", 0.05}}},
-                {"below", {{"x", below}}, {}, {{"floor", 1.0}}},
-                {"above", {{"x", rng.standard_normal({2, 3, 5})}}, {}, {{"floor", 1e-12}}},
-                {"row_of_eleven", {{"x", rng.standard_normal({2, 11})}}, {}, {{"floor", 1e-12}}}};
-        },
-        [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); })
-        .with_identities([](const Sample& s) {
-            const Array<double>& x = *s.input("x");
-            const double floor = s.number("floor", 1e-12);
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
-                for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
-            });
-            const std::size_t d = last_extent(x);
-            return std::vector<Identity>{
-                known_product("J x = 0 above the floor, y below it", "x", x, product), block_diagonal_rows("x", d, d)};
-        });
+    return {.name = "rms_norm_floor",
+        .formula = "x / max(sqrt(mean(x^2)), floor)",
+        .section = "§6",
+        .rule = [](Settings& c) { return rule_of(RmsNormFloor{c.number("floor", 1e-12)}); },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples =
+                    drawn(rng, {"both_sides: x(4,7) floor=0.05", "below: x(2,4) floor=1", "above: x(2,3,5) floor=1e-12",
+                                   "row_of_eleven: x(2,11) floor=1e-12"});
+                // A row on each side of the floor: standard normal rows of 7 lie above 0.05, those of 5e-3 below.
+                for (std::size_t j = 0; j < 7; ++j) samples[0].inputs[0].values(2, j) *= 5e-3;
+                for (double& x : samples[1].inputs[0].values) x *= 1e-2;
+                return samples;
+            },
+        .composed = [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); },
+        .identities =
+            [](const Sample& s) {
+                const Array<double>& x = *s.input("x");
+                const double floor = s.number("floor", 1e-12);
+                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
+                    double square = 0;
+                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
+                    const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
+                    for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
+                });
+                const std::size_t d = last_extent(x);
+                return std::vector<Identity>{known_product("J x = 0 above the floor, y below it", "x", x, product),
+                    block_diagonal_rows("x", d, d)};
+            }};
 }
 
 } // namespace chalkgrad

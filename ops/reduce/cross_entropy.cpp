@@ -4,35 +4,49 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// Of a row of nothing but −inf, log s counts as +inf: its loss is +inf and its P is 0.
-template <class T> void row_log_sum(std::size_t v, const T* z, T* m, T* log_s) {
-    const T largest = max<T>(v, [=](std::size_t j) FAST { return z[j]; });
-    const T shift = largest == -static_cast<T>(__builtin_inf()) ? T(0) : largest;
-    const T s = sum_exp<T>(v, [=](std::size_t j) FAST { return z[j] - shift; });
-    *m = shift;
-    *log_s = s == 0 ? static_cast<T>(__builtin_inf()) : log(s);
+// N ℓ, and m and log s of each row that counts. Of a row of nothing but −inf, log s counts as +inf: its loss is +inf, its P 0.
+template <class T>
+T cross_entropy_forward(
+    std::size_t rows, std::size_t v, const std::int64_t* target, std::int64_t ignored, const T* z, T* m, T* log_s) {
+    T loss(0);
+    for (std::size_t t = 0; t < rows; ++t, z += v) {
+        m[t] = log_s[t] = T(0);
+        if (target[t] == ignored) continue;
+        const T mt = m[t] = shift_of(v, z), s = sum_exp<T>(v, [=](std::size_t j) FAST { return z[j] - mt; });
+        log_s[t] = s == 0 ? T(__builtin_inf()) : log(s);
+        loss += log_s[t] - (z[target[t]] - mt);
+    }
+    return loss;
 }
 
-// Vary z: dℓ = Σ_rows (Σ P dz − dz_t)/N. So  z̄ = ℓ̄/N (P − [j = t]);  here g P, g = ℓ̄/N.
-template <class T> void row_probabilities(std::size_t v, T g, T m, T log_s, const T* z, T* gz) {
-    each<T>(v, [=](std::size_t j) FAST { gz[j] = g * exp((z[j] - m) - log_s); });
+// Vary z: dℓ = Σ_rows (Σ P dz − dz_c)/N, so  z̄ = g (P − [j = c]),  g = ℓ̄/N.
+template <class T>
+void cross_entropy_gz(std::size_t rows, std::size_t v, const std::int64_t* target, std::int64_t ignored, T g,
+    const T* z, const T* m, const T* log_s, T* gz) {
+    for (std::size_t t = 0; t < rows; ++t, z += v, gz += v) {
+        const T mt = m[t], l = log_s[t];
+        if (target[t] == ignored || l == T(__builtin_inf())) {
+            each<T>(v, [=](std::size_t j) FAST { gz[j] = 0; });
+        } else {
+            each<T>(v, [=](std::size_t j) FAST { gz[j] = g * exp((z[j] - mt) - l); });
+            gz[target[t]] -= g;
+        }
+    }
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(row_log_sum)
-CHALKGRAD_KERNEL(row_probabilities)
+CHALKGRAD_KERNEL(cross_entropy_forward)
+CHALKGRAD_KERNEL(cross_entropy_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/cross_entropy.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -70,41 +84,22 @@ struct CrossEntropy {
                     targets->size(), ignore_index));
         return {};
     }
-    std::size_t saved(Shapes in) const { return 2 * in[0].rows(); } // m and log s of each row
+    std::size_t saved(Shapes in) const { return 2 * in[0].rows(); } // m, then log s
     void attributes(Attributes& out) const {
         out.set("reduction", std::string(reduction == LossReduction::mean ? "mean" : "sum"));
         out.set("ignore_index", static_cast<double>(ignore_index));
     }
 
-    template <class T> void forward(Ins<T> in, Out<T> y, T* saved) const {
-        const In<T> z = in[0];
-        const std::size_t v = z.last();
-        T loss(0);
-        for (std::size_t t = 0; t < z.rows(); ++t) {
-            T &m = saved[2 * t], &log_s = saved[2 * t + 1];
-            const std::int64_t target = targets->data()[t];
-            m = log_s = T(0);
-            if (target == ignore_index) continue;
-            kernel::row_log_sum<T>(v, z.data + t * v, &m, &log_s);
-            loss += log_s - (z[t * v + static_cast<std::size_t>(target)] - m);
-        }
-        y[0] = loss / divisor<T>();
+    template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
+        const std::size_t rows = in[0].rows();
+        y[0] = kernel::cross_entropy_forward<T>(
+                   rows, in[0].last(), targets->data(), ignore_index, in[0].data, m, m + rows) /
+               divisor<T>();
     }
-    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* saved, Outs<T> gx) const {
-        const In<T> z = in[0];
-        const std::size_t v = z.last();
-        const T g = gy[0] / divisor<T>();
-        for (std::size_t t = 0; t < z.rows(); ++t) {
-            T* gz = gx[0].data + t * v;
-            const T m = saved[2 * t], log_s = saved[2 * t + 1];
-            const std::int64_t target = targets->data()[t];
-            if (target == ignore_index || log_s == std::numeric_limits<T>::infinity()) {
-                std::fill_n(gz, v, T(0));
-                continue;
-            }
-            kernel::row_probabilities<T>(v, g, m, log_s, z.data + t * v, gz);
-            gz[target] -= g;
-        }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
+        const std::size_t rows = in[0].rows();
+        kernel::cross_entropy_gz<T>(rows, in[0].last(), targets->data(), ignore_index, gy[0] / divisor<T>(), in[0].data,
+            m, m + rows, gx[0].data);
     }
 
 private:
@@ -155,30 +150,36 @@ LossReduction reduction_named(const std::string& word) {
 } // namespace
 
 CatalogEntry cross_entropy_entry() {
-    return entry(
-        "cross_entropy", "mean or sum of -log softmax(logits)[target]", "§4",
-        [](auto& c) {
-            return cross_entropy(c.in("logits"), c.whole_numbers("targets"),
-                reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
-        },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{
-                {"mean", {{"logits", draw({4, 5})}}, {{"targets", {3, 0, 4, 0}}}, {{"reduction", std::string("mean")}}},
-                {"sum", {{"logits", draw({3, 11})}}, {{"targets", {10, 2, 2}}}, {{"reduction", std::string("sum")}}},
-                {"ignored", {{"logits", draw({4, 3})}}, {{"targets", {1, -100, 2, -100}}},
-                    {{"reduction", std::string("mean")}}},
-                {"batched", {{"logits", draw({2, 2, 3})}}, {{"targets", {{1, 0}, {2, 7}}}}, {{"ignore_index", 7.0}}},
-                {"one_class", {{"logits", draw({2, 1})}}, {{"targets", {0, 0}}}, {}}};
-        },
-        [](auto& c) {
-            return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"),
-                reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
-        })
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{
-                known_product("J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
-        });
+    return {.name = "cross_entropy",
+        .formula = "mean or sum of -log softmax(logits)[target]",
+        .section = "§4",
+        .inputs = "logits",
+        .rule =
+            [](Settings& c) {
+                return rule_of(CrossEntropy{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("targets")),
+                    reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples =
+                    drawn(rng, {"mean: logits(4,5) reduction=mean", "sum: logits(3,11) reduction=sum",
+                                   "ignored: logits(4,3) reduction=mean", "batched: logits(2,2,3) ignore_index=7",
+                                   "one_class: logits(2,1)"});
+                const Array<double> targets[] = {
+                    {3, 0, 4, 0}, {10, 2, 2}, {1, -100, 2, -100}, {{1, 0}, {2, 7}}, {0, 0}};
+                for (std::size_t i = 0; i < samples.size(); ++i) samples[i].constants = {{"targets", targets[i]}};
+                return samples;
+            },
+        .composed =
+            [](auto& c) {
+                return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"),
+                    reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
+            },
+        .identities =
+            [](const Sample& s) {
+                return std::vector<Identity>{known_product(
+                    "J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
+            }};
 }
 
 } // namespace chalkgrad

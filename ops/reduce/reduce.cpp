@@ -11,8 +11,8 @@ template <class T> void sum_row_gx(std::size_t n, bool along, T count, const T* 
     spread(n, along, gx, [=](std::size_t, std::size_t k) FAST { return gy[k] / count; });
 }
 
-// v = Σ d²/N with d = (x − μ) − δ: μ is the rounded mean, δ the mean of x − μ, what rounding left over. Σd = 0, so
-// vary x: dv = 2 Σ d (dx − dμ)/N = 2 Σ d dx/N, and x̄ = 2 v̄ d/N.
+// y = Σ d²/N with d = (x − μ) − δ: μ is the rounded mean, δ the mean of x − μ, what rounding left over. Σd = 0, so
+// vary x: dy = 2 Σ d (dx − dμ)/N = 2 Σ d dx/N, and x̄ = 2 ȳ d/N.
 template <class T> void deviation_row(std::size_t n, bool along, const T* x, const T* mu, T* delta) {
     accumulate(n, along, delta, [=](std::size_t i, std::size_t k) FAST { return x[i] - mu[k]; });
 }
@@ -38,7 +38,7 @@ CHALKGRAD_KERNEL(variance_row_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 
 namespace chalkgrad {
@@ -95,14 +95,10 @@ struct Sum : Reduction {
             return;
         }
         std::fill_n(y.data, y.size(), T(0));
-        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::sum_row<T>(n, along, x.data + i, y.data + k);
-        });
+        run_kernel(name, *x.shape, kernel::sum_row<T>, of_x(x.data), of_y(y.data));
     }
     template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
-        each_row(name, *gx[0].shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::sum_row_gx<T>(n, along, T(1), gy.data + k, gx[0].data + i);
-        });
+        run_kernel(name, *gx[0].shape, kernel::sum_row_gx<T>, T(1), of_y(gy.data), of_x(gx[0].data));
     }
 };
 
@@ -114,17 +110,13 @@ struct Mean : Reduction {
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const In<T> x = in[0];
         std::fill_n(y.data, y.size(), T(0));
-        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::sum_row<T>(n, along, x.data + i, y.data + k);
-        });
+        run_kernel(name, *x.shape, kernel::sum_row<T>, of_x(x.data), of_y(y.data));
         const T n(count(*x.shape, *y.shape));
         for (std::size_t k = 0; k < y.size(); ++k) y[k] /= n;
     }
     template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
         const T n(count(*gx[0].shape, *y.shape));
-        each_row(name, *gx[0].shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
-            kernel::sum_row_gx<T>(m, along, n, gy.data + k, gx[0].data + i);
-        });
+        run_kernel(name, *gx[0].shape, kernel::sum_row_gx<T>, n, of_y(gy.data), of_x(gx[0].data));
     }
 };
 
@@ -140,26 +132,19 @@ struct VarBiased : Reduction {
         T* delta = mu + y.size();
         std::fill_n(mu, 2 * y.size(), T(0));
         std::fill_n(y.data, y.size(), T(0));
-        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
-            kernel::sum_row<T>(m, along, x.data + i, mu + k);
-        });
+        run_kernel(name, *x.shape, kernel::sum_row<T>, of_x(x.data), of_y(mu));
         for (std::size_t k = 0; k < y.size(); ++k) mu[k] /= n;
-        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
-            kernel::deviation_row<T>(m, along, x.data + i, mu + k, delta + k);
-        });
+        run_kernel(name, *x.shape, kernel::deviation_row<T>, of_x(x.data), of_y(mu), of_y(delta));
         for (std::size_t k = 0; k < y.size(); ++k) delta[k] /= n;
-        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
-            kernel::variance_row<T>(m, along, x.data + i, mu + k, delta + k, y.data + k);
-        });
+        run_kernel(name, *x.shape, kernel::variance_row<T>, of_x(x.data), of_y(mu), of_y(delta), of_y(y.data));
         for (std::size_t k = 0; k < y.size(); ++k) y[k] /= n;
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* mu, Outs<T> gx) const {
         const In<T> x = in[0];
         const T n(count(*x.shape, *y.shape));
         const T* delta = mu + y.size();
-        each_row(name, *x.shape, [&](std::size_t m, bool along, std::size_t i, std::size_t k) {
-            kernel::variance_row_gx<T>(m, along, n, x.data + i, mu + k, delta + k, gy.data + k, gx[0].data + i);
-        });
+        run_kernel(name, *x.shape, kernel::variance_row_gx<T>, n, of_x(x.data), of_y(mu), of_y(delta), of_y(gy.data),
+            of_x(gx[0].data));
     }
 };
 
@@ -185,28 +170,15 @@ template <class T> Var<T> var_biased_composed(const Var<T>& x, const Axes& axes,
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-CatalogEntry sum_entry() {
-    return entry(
-        "sum", "sum of x over axes", "NumPy",
-        [](auto& c) { return sum(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities(homogeneous_in({{"x", 1}}));
-}
-CatalogEntry mean_entry() {
-    return entry(
-        "mean", "sum of x over axes / N", "NumPy",
-        [](auto& c) { return mean(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
-        });
-}
+CatalogEntry sum_entry() { return reduction_entry<Sum>("sum", "sum of x over axes", "NumPy", 1, {}); }
+CatalogEntry mean_entry() { return reduction_entry<Mean>("mean", "sum of x over axes / N", "NumPy", 1, 1); }
 CatalogEntry var_biased_entry() {
-    return entry(
-        "var_biased", "sum of (x - mean)^2 over axes / N", "§5",
-        [](auto& c) { return var_biased(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples,
-        [](auto& c) { return var_biased_composed(c.in("x"), axes_of(c), c.flag("keepdims", false)); })
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 2), moves_along("x", s, 0)};
-        });
+    CatalogEntry e = reduction_entry<VarBiased>("var_biased", "sum of (x - mean)^2 over axes / N", "§5", 2, 0);
+    e.composed = [](auto& c) {
+        const Reduction r = reduction_of(c);
+        return var_biased_composed(c.in("x"), r.axes, r.keepdims);
+    };
+    return e;
 }
 
 } // namespace chalkgrad

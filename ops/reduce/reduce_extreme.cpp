@@ -42,7 +42,7 @@ CHALKGRAD_KERNEL(logsumexp_row_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/additive_mask.hpp>
 
@@ -57,9 +57,7 @@ template <int sign> struct Extreme : Reduction {
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const In<T> x = in[0];
         std::fill_n(y.data, y.size(), T(-sign * HUGE_VAL));
-        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::extreme_row<T>(n, along, T(sign), x.data + i, y.data + k);
-        });
+        run_kernel(name, *x.shape, kernel::extreme_row<T>, T(sign), of_x(x.data), of_y(y.data));
         if constexpr (std::is_same_v<T, Dual<double>>) { // a tie varies by the mean of those who won
             Scratch<T> winners(y.size());
             count_winners(x, In<T>{y.data, y.shape}, winners.data());
@@ -76,10 +74,8 @@ template <int sign> struct Extreme : Reduction {
         const In<T> x = in[0];
         Scratch<T> winners(y.size());
         count_winners(x, y, winners.data());
-        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::extreme_row_gx<T>(
-                n, along, x.data + i, y.data + k, winners.data() + k, gy.data + k, gx[0].data + i);
-        });
+        run_kernel(name, *x.shape, kernel::extreme_row_gx<T>, of_x(x.data), of_y(y.data), of_y(winners.data()),
+            of_y(gy.data), of_x(gx[0].data));
     }
     /// An element lies above its kink where it alone is the answer, and on it where it shares.
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
@@ -99,9 +95,7 @@ template <int sign> struct Extreme : Reduction {
 private:
     template <class T> void count_winners(In<T> x, In<T> y, T* winners) const {
         std::fill_n(winners, y.size(), T(0));
-        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::winners_row<T>(n, along, x.data + i, y.data + k, winners + k);
-        });
+        run_kernel(name, *x.shape, kernel::winners_row<T>, of_x(x.data), of_y(y.data), of_y(winners));
     }
 };
 
@@ -121,14 +115,10 @@ struct Logsumexp : Reduction {
         T* l = m + y.size();
         std::fill_n(m, y.size(), T(-HUGE_VAL));
         std::fill_n(l, y.size(), T(0));
-        each_row(name, shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::extreme_row<T>(n, along, T(1), x.data() + i, m + k);
-        });
+        run_kernel(name, shape, kernel::extreme_row<T>, T(1), of_x(x.data()), of_y(m));
         for (std::size_t k = 0; k < y.size(); ++k)
             if (!(m[k] - m[k] == 0)) m[k] = T(0); // ±inf and NaN come out right without a shift
-        each_row(name, shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::exp_sum_row<T>(n, along, x.data() + i, m + k, l + k);
-        });
+        run_kernel(name, shape, kernel::exp_sum_row<T>, of_x(x.data()), of_y(m), of_y(l));
         using base::log;
         for (std::size_t k = 0; k < y.size(); ++k) {
             const T s = l[k];
@@ -142,9 +132,8 @@ struct Logsumexp : Reduction {
         const T* l = m + y.size();
         Scratch<T> buffer(gx[0] ? 0 : in[0].size());
         T* g = gx[0] ? gx[0].data : buffer.data();
-        each_row(name, *in[0].shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel::logsumexp_row_gx<T>(n, along, x.data() + i, m + k, l + k, gy.data + k, g + i);
-        });
+        run_kernel(
+            name, *in[0].shape, kernel::logsumexp_row_gx<T>, of_x(x.data()), of_y(m), of_y(l), of_y(gy.data), of_x(g));
         if (gx[1]) mask_gradient<T>(*in[0].shape, g, gx[1]);
     }
 };
@@ -175,47 +164,37 @@ template <class T> Var<T> logsumexp_composed(const Var<T>& x, const Axes& axes, 
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-CatalogEntry amax_entry() {
-    return entry(
-        "amax", "largest x over axes", "NumPy",
-        [](auto& c) { return amax(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
-        });
-}
-CatalogEntry amin_entry() {
-    return entry(
-        "amin", "smallest x over axes", "NumPy",
-        [](auto& c) { return amin(c.in("x"), axes_of(c), c.flag("keepdims", false)); }, reduction_samples)
-        .with_identities([](const Sample& s) {
-            return std::vector<Identity>{homogeneous("x", 1), moves_along("x", s, 1)};
-        });
-}
+CatalogEntry amax_entry() { return reduction_entry<Extreme<1>>("amax", "largest x over axes", "NumPy", 1, 1); }
+CatalogEntry amin_entry() { return reduction_entry<Extreme<-1>>("amin", "smallest x over axes", "NumPy", 1, 1); }
 CatalogEntry logsumexp_entry() {
-    return entry(
-        "logsumexp", "log of sum of exp(x + mask) over axes", "§7",
-        [](auto& c) {
-            c.ignore({"input"});
-            return logsumexp(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
-        },
-        [](Generator& rng) {
-            std::vector<Sample> samples = reduction_samples(rng);
-            samples.push_back(
-                {"learned_mask", {{"x", rng.standard_normal({2, 3, 4})}, {"mask", rng.standard_normal({3, 1})}}, {},
-                    {{"axes", std::vector<double>{-1}}}});
-            Array<double> hidden = rng.standard_normal({5});
-            hidden(1) = hidden(4) = -HUGE_VAL;
-            samples.push_back({"hidden_entries", {{"x", rng.standard_normal({3, 5})}}, {{"mask", hidden}},
-                {{"axes", std::vector<double>{-1}}}});
-            samples.push_back(
-                {"large", {{"x", 1000.0 + rng.standard_normal({2, 3})}}, {}, {{"axes", std::vector<double>{0}}}});
-            return samples;
-        },
-        [](auto& c) {
-            c.ignore({"input"});
-            return logsumexp_composed(c.in("x"), axes_of(c), c.flag("keepdims", false), c.maybe_constant("mask"));
-        })
-        .with_identities([](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; });
+    return {.name = "logsumexp",
+        .formula = "log of sum of exp(x + mask) over axes",
+        .section = "§7",
+        .inputs = "x mask|",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"input"});
+                return rule_of(Logsumexp{reduction_of(c)});
+            },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples = reduction_samples(rng),
+                                    more = drawn(rng,
+                                        {"learned_mask: x(2,3,4) mask(3,1) axes=[-1]",
+                                            "hidden_entries: | mask(5) | x(3,5) axes=[-1]", "large: x(2,3) axes=[0]"});
+                Array<double>& hidden = more[1].constants[0].values;
+                hidden(1) = hidden(4) = -HUGE_VAL;
+                more[2].inputs[0].values += 1000.0;
+                samples.insert(samples.end(), more.begin(), more.end());
+                return samples;
+            },
+        .composed =
+            [](auto& c) {
+                c.ignore({"input"});
+                const Reduction r = reduction_of(c);
+                return logsumexp_composed(c.in("x"), r.axes, r.keepdims, c.maybe_constant("mask"));
+            },
+        .identities = [](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; }};
 }
 
 } // namespace chalkgrad

@@ -2,7 +2,7 @@
 //
 // x is read in contiguous rows; along the last axes a row belongs to one element of y, else to a row of y, one element each.
 // In the kernels k is that element: 0, or i.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
@@ -22,7 +22,7 @@ template <class T, class Term> FAST inline void spread(std::size_t n, bool along
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 
@@ -56,25 +56,54 @@ protected:
         const bool along = rows.b_is_number();
         rows.each_row([&](const BroadcastRows::Row& r) { f(r.n, along, r.a, r.b); });
     }
+    /// Calls kernel(n, along, arguments...) for each row, with pointers moved to its place in x or in y.
+    template <class Kernel, class... A>
+    void run_kernel(const char* op, const Shape& x, Kernel kernel, A... arguments) const {
+        each_row(op, x, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
+            kernel(n, along, moved(arguments, i, k)...);
+        });
+    }
+    template <class T> struct OfX { T* data; };
+    template <class T> struct OfY { T* data; };
+    template <class T> static OfX<T> of_x(T* data) { return {data}; }
+    template <class T> static OfY<T> of_y(T* data) { return {data}; }
     /// How many elements of x one element of y is made of.
     static std::size_t count(const Shape& x, const Shape& y) { return y.size() == 0 ? 1 : x.size() / y.size(); }
+
+private:
+    template <class T> static T* moved(OfX<T> p, std::size_t i, std::size_t) { return p.data + i; }
+    template <class T> static T* moved(OfY<T> p, std::size_t, std::size_t k) { return p.data + k; }
+    template <class T> static T moved(T number, std::size_t, std::size_t) { return number; }
 };
 
-/// The attribute "axes" of a call by name; null means all.
-template <class T> Axes axes_of(Arguments<T>& c) {
+/// The attributes of a call by name; null axes mean all.
+inline Reduction reduction_of(Settings& c) {
     const auto axes = c.integers("axes");
-    return axes ? Axes(*axes) : Axes();
+    return {axes ? Axes(*axes) : Axes(), c.flag("keepdims", false)};
 }
 
 /// Rows, columns, axes that are not neighbours, everything; rows longer than four vectors.
 inline std::vector<Sample> reduction_samples(Generator& rng) {
-    const auto axes = [](std::vector<double> list) { return Attribute(std::move(list)); };
-    return {{"last_axis", {{"x", rng.standard_normal({3, 11})}}, {}, {{"axes", axes({-1})}, {"keepdims", true}}},
-        {"first_axis", {{"x", rng.standard_normal({4, 5})}}, {}, {{"axes", axes({0})}}},
-        {"apart", {{"x", rng.standard_normal({2, 3, 4})}}, {}, {{"axes", axes({0, 2})}}},
-        {"middle", {{"x", rng.standard_normal({2, 3, 3})}}, {}, {{"axes", axes({1})}, {"keepdims", true}}},
-        {"all", {{"x", rng.standard_normal({3, 7})}}, {}, {{"axes", Attribute()}}},
-        {"one", {{"x", rng.standard_normal({3, 1})}}, {}, {{"axes", axes({1})}}}};
+    return drawn(
+        rng, {"last_axis: x(3,11) axes=[-1] keepdims=true", "first_axis: x(4,5) axes=[0]", "apart: x(2,3,4) axes=[0,2]",
+                 "middle: x(2,3,3) axes=[1] keepdims=true", "all: x(3,7) axes=null", "one: x(3,1) axes=[1]"});
+}
+
+/// The entry of a reduction that is homogeneous of a degree, and whose value moves when a constant is added to all of x.
+template <class Rule>
+CatalogEntry reduction_entry(
+    const char* name, const char* formula, const char* section, double degree, std::optional<double> moves) {
+    return {.name = name,
+        .formula = formula,
+        .section = section,
+        .rule = [](Settings& c) { return rule_of(Rule{reduction_of(c)}); },
+        .samples = reduction_samples,
+        .identities =
+            [=](const Sample& s) {
+                std::vector<Identity> known{homogeneous("x", degree)};
+                if (moves) known.push_back(moves_along("x", s, *moves));
+                return known;
+            }};
 }
 
 } // namespace chalkgrad

@@ -4,17 +4,12 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// The shift of a row: its largest element, and 0 where all are −inf, so that e^(z − m) is 0 and not NaN.
-template <class T> FAST inline T shift(std::size_t n, const T* z) {
-    const T m = max<T>(n, [=](std::size_t j) FAST { return z[j]; });
-    return m == -static_cast<T>(__builtin_inf()) ? T(0) : m;
-}
-
 // y may be z.
 template <class T> void softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z), s = exp_and_sum<T>(
-                                     n, [=](std::size_t j) FAST { return z[j] - m; }, y);
+        const T m = shift_of(n, z);
+        const T s = exp_and_sum<T>(
+            n, [=](std::size_t j) FAST { return z[j] - m; }, y);
         const T r = s == 0 ? T(0) : 1 / s;
         each<T>(n, [=](std::size_t j) FAST { y[j] *= r; });
     }
@@ -32,7 +27,7 @@ template <class T> void softmax_rows_gz(std::size_t rows, std::size_t n, const T
 template <class T> void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     const T hidden = -static_cast<T>(__builtin_inf());
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
-        const T m = shift(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
+        const T m = shift_of(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
         each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
     }
 }
@@ -58,8 +53,7 @@ CHALKGRAD_KERNEL(log_softmax_rows_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/additive_mask.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -143,18 +137,17 @@ private:
 };
 
 std::vector<Sample> softmax_samples(Generator& rng) {
-    const auto sample = [&](const char* name, const Shape& x, double axis) {
-        return Sample{name, {{"x", rng.standard_normal(x)}}, {}, {{"axis", axis}}};
-    };
-    std::vector<Sample> samples{sample("rows", {3, 5}, -1), sample("columns", {4, 3}, 0),
-        sample("middle", {2, 3, 2}, 1), sample("beyond_a_vector", {2, 11}, -1), sample("one", {3, 1}, -1)};
-    samples.push_back({"large", {{"x", rng.normal(1000, 2, {2, 3})}}, {}, {{"axis", -1.0}}}); // exp(x) overflows
+    std::vector<Sample> samples =
+        drawn({"rows: x(3,5) axis=-1", "columns: x(4,3) axis=0", "middle: x(2,3,2) axis=1",
+                  "beyond_a_vector: x(2,11) axis=-1", "one: x(3,1) axis=-1", "large: x(2,3) axis=-1",
+                  "causal: x(2,4,4) axis=-1", "learned_mask: x(2,3,4) mask(3,1) axis=1"},
+            [&](std::string_view, const Shape& shape) { // exp(x) of the large ones overflows
+                return shape == Shape{2, 3} ? rng.normal(1000, 2, shape) : rng.standard_normal(shape);
+            });
     Array<double> causal = Array<double>::from_shape({4, 4});
     for (std::size_t i = 0; i < 4; ++i)
         for (std::size_t j = 0; j < 4; ++j) causal(i, j) = j <= i ? 0 : -HUGE_VAL;
-    samples.push_back({"causal", {{"x", rng.standard_normal({2, 4, 4})}}, {{"mask", causal}}, {{"axis", -1.0}}});
-    samples.push_back({"learned_mask", {{"x", rng.standard_normal({2, 3, 4})}, {"mask", rng.standard_normal({3, 1})}},
-        {}, {{"axis", 1.0}}});
+    samples[6].constants = {{"mask", causal}};
     return samples;
 }
 
@@ -190,33 +183,28 @@ static std::vector<Identity> softmax_identities(const Sample& s) {
         "J 1 = 0 along the axis", "x", constant_along(static_cast<std::ptrdiff_t>(s.number("axis", -1)), x))};
 }
 
+template <bool logarithm>
+static CatalogEntry softmax_like(const char* formula, std::function<Var<double>(Arguments<double>&)> composed) {
+    return {.name = Softmax<logarithm>::name,
+        .formula = formula,
+        .section = "§7",
+        .inputs = "x mask|",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"input"});
+                return rule_of(Softmax<logarithm>{c.integer("axis", -1)});
+            },
+        .samples = softmax_samples,
+        .composed = std::move(composed),
+        .identities = softmax_identities};
+}
 CatalogEntry softmax_entry() {
-    return entry(
-        "softmax", "exp(x + mask) / sum exp(x + mask)", "§7",
-        [](auto& c) {
-            c.ignore({"input"});
-            return softmax(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
-        },
-        softmax_samples,
-        [](auto& c) {
-            c.ignore({"input"});
-            return softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
-        })
-        .with_identities(softmax_identities);
+    return softmax_like<false>("exp(x + mask) / sum exp(x + mask)",
+        [](auto& c) { return softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask")); });
 }
 CatalogEntry log_softmax_entry() {
-    return entry(
-        "log_softmax", "x + mask - logsumexp(x + mask)", "§7",
-        [](auto& c) {
-            c.ignore({"input"});
-            return log_softmax(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
-        },
-        softmax_samples,
-        [](auto& c) {
-            c.ignore({"input"});
-            return log_softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask"));
-        })
-        .with_identities(softmax_identities);
+    return softmax_like<true>("x + mask - logsumexp(x + mask)",
+        [](auto& c) { return log_softmax_composed(c.in("x"), c.integer("axis", -1), c.maybe_constant("mask")); });
 }
 
 } // namespace chalkgrad

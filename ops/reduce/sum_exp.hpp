@@ -1,5 +1,5 @@
-// Exponentials of numbers that are not above 0, and Σ exp, for kernels.
-#pragma once
+// The steps of a softmax, for kernels: the shift, exponentials of numbers that are not above 0, and Σ exp.
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 
@@ -16,6 +16,13 @@ template <class T> FAST inline T exp_of_negative(T x) {
     } else {
         return exp(x);
     }
+}
+
+/// What is subtracted from a row before exponentials: its largest number, or 0 where all are −inf, so that exp(z − m) is 0 and
+/// not NaN.
+template <class T> FAST inline T shift_of(std::size_t n, const T* z) {
+    const T m = max<T>(n, [=](std::size_t j) FAST { return z[j]; });
+    return m == -static_cast<T>(__builtin_inf()) ? T(0) : m;
 }
 
 /// Σ exp(f(i)), i < n. One partial sum: the additions hide behind the exponentials, and four copies of those would not fit

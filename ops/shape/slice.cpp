@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -177,12 +176,16 @@ std::vector<Index> parse_slice(std::string_view text) {
     return indices;
 }
 
-template <class T> Var<T> slice(const Var<T>& x, const std::vector<Index>& indices) {
+static Slice slice_rule(const std::vector<Index>& indices) {
     Slice rule{{}, indices.size()};
     if (indices.size() > Slice::most)
         throw Error(fmt::format("slice: {} indices; an array has at most {} axes", indices.size(), Shape::max_rank));
     std::copy(indices.begin(), indices.end(), rule.indices.begin());
-    return apply(rule, x);
+    return rule;
+}
+
+template <class T> Var<T> slice(const Var<T>& x, const std::vector<Index>& indices) {
+    return apply(slice_rule(indices), x);
 }
 template <class T> Var<T> slice(const Var<T>& x, std::string_view text) { return slice(x, parse_slice(text)); }
 
@@ -193,17 +196,17 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry slice_entry() {
-    return entry(
-        "slice", "x[start:stop:step, ...]", "Python", [](auto& c) { return slice(c.in("x"), c.word("slice")); },
-        [](Generator& rng) {
-            const auto sample = [&](const char* name, const Shape& x, const char* text) {
-                return Sample{name, {{"x", rng.standard_normal(x)}}, {}, {{"slice", std::string(text)}}};
-            };
-            return std::vector<Sample>{sample("even", {3, 6}, "[..., ::2]"), sample("odd", {3, 7}, "[..., 1::2]"),
-                sample("rows", {5, 3}, "[1:-1]"), sample("backwards", {4, 5}, "[::-1, 4:0:-2]"),
-                sample("one", {2, 3, 4}, "[1, ..., -1]"), sample("new_axis", {2, 3}, "[:, None, 1:]")};
-        })
-        .with_identities(homogeneous_in({{"x", 1}}));
+    return {.name = "slice",
+        .formula = "x[start:stop:step, ...]",
+        .section = "Python",
+        .rule = [](Settings& c) { return rule_of(slice_rule(parse_slice(c.word("slice")))); },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"even: x(3,6) slice='[..., ::2]'", "odd: x(3,7) slice='[..., 1::2]'",
+                                      "rows: x(5,3) slice='[1:-1]'", "backwards: x(4,5) slice='[::-1, 4:0:-2]'",
+                                      "one: x(2,3,4) slice='[1, ..., -1]'", "new_axis: x(2,3) slice='[:, None, 1:]'"});
+            },
+        .identities = homogeneous_in({{"x", 1}})};
 }
 
 } // namespace chalkgrad

@@ -7,8 +7,7 @@
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
@@ -38,15 +37,12 @@ void require_shape(const char* op, const char* name, const Shape& given, const S
             to_string(x), to_string(wanted)));
 }
 
-/// y = A x of one set of streams.
-template <class T> void mix(const Streams& s, const T* a, const T* x, T* y) {
-    gemm<T>(Factor::plain, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
+/// y = A x or Aᵀ x, of `sets` sets of streams with the same A. X̄ = Aᵀ Ȳ is the second.
+template <class T> void mix(const Streams& s, std::size_t sets, Factor as, const T* a, const T* x, T* y) {
+    for (std::size_t b = 0; b < sets; ++b, x += s.n * s.d, y += s.n * s.d)
+        gemm<T>(as, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
 }
-/// x̄ = Aᵀ ȳ
-template <class T> void mix_gx(const Streams& s, const T* a, const T* gy, T* gx) {
-    gemm<T>(Factor::transposed, Factor::plain, s.n, s.d, s.n, a, s.n, gy, s.d, 0, gx, s.d);
-}
-/// Ā = ȳ xᵀ (+ Ā)
+/// Ā = Ȳ Xᵀ, or added to what is there
 template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
     gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, beta, ga, s.n);
 }
@@ -64,14 +60,11 @@ struct MixFixed {
     }
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const Streams s(*y.shape);
-        for (std::size_t b = 0; b < s.batch; ++b)
-            mix(s, in[1].data, in[0].data + b * s.n * s.d, y.data + b * s.n * s.d);
+        mix(s, s.batch, Factor::plain, in[1].data, in[0].data, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
         const Streams s(*gy.shape);
-        if (gx[0])
-            for (std::size_t b = 0; b < s.batch; ++b)
-                mix_gx(s, in[1].data, gy.data + b * s.n * s.d, gx[0].data + b * s.n * s.d);
+        if (gx[0]) mix(s, s.batch, Factor::transposed, in[1].data, gy.data, gx[0].data);
     }
 };
 
@@ -96,13 +89,12 @@ struct MixParam {
     template <class T> void forward(Ins<T> in, Out<T> y, T* a) const {
         const Streams s(*y.shape);
         detail::sinkhorn(s.n, options, in[1].data, a + s.n * s.n, a);
-        for (std::size_t b = 0; b < s.batch; ++b) mix(s, a, in[0].data + b * s.n * s.d, y.data + b * s.n * s.d);
+        mix(s, s.batch, Factor::plain, a, in[0].data, y.data);
     }
     // m̄ is Sinkhorn's backward of Ā, summed over the batch.
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* a, Outs<T> gx) const {
         const Streams s(*gy.shape);
-        if (gx[0])
-            for (std::size_t b = 0; b < s.batch; ++b) mix_gx(s, a, gy.data + b * s.n * s.d, gx[0].data + b * s.n * s.d);
+        if (gx[0]) mix(s, s.batch, Factor::transposed, a, gy.data, gx[0].data);
         if (gx[1]) {
             Scratch<T> ga(s.n * s.n);
             std::fill_n(ga.data(), s.n * s.n, T(0));
@@ -155,7 +147,7 @@ struct MixXdep {
         for (std::size_t b = 0; b < s.batch; ++b) {
             logits(nn, in[2], in[3], z + b * nn, l.data());
             detail::sinkhorn(s.n, options, l.data(), potentials + b * keep, a + b * nn);
-            mix(s, a + b * nn, in[0].data + b * nd, y.data + b * nd);
+            mix(s, 1, Factor::plain, a + b * nn, in[0].data + b * nd, y.data + b * nd);
         }
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* z, Outs<T> gx) const {
@@ -176,7 +168,7 @@ struct MixXdep {
                 galpha += gl[i] * z[b * nn + i];
                 gl[i] *= alpha;
             }
-            if (gx[0]) mix_gx(s, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
+            if (gx[0]) mix(s, 1, Factor::transposed, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
         }
         if (gx[3]) gx[3][0] = galpha;
         if (gx[1])
@@ -245,76 +237,74 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 namespace {
 
-const auto options_of = [](const char* op, auto& c) {
+SinkhornOptions options_of(const char* op, Settings& c) {
     return sinkhorn_options(
         op, c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
-};
-
-Array<double> drawn(Generator& rng, const Shape& shape, double scale) {
-    Array<double> x = rng.standard_normal(shape);
-    for (double& value : x) value *= scale;
-    return x;
 }
 
 } // namespace
 
 CatalogEntry mhc_mix_fixed_entry() {
-    return entry(
-        "mhc_mix_fixed", "A X, A constant", "§12", [](auto& c) { return mhc_mix_fixed(c.in("X"), c.constant("A")); },
-        [](Generator& rng) {
-            return std::vector<Sample>{
-                {"two_streams", {{"X", rng.standard_normal({2, 5})}}, {{"A", rng.standard_normal({2, 2})}}},
-                {"batch", {{"X", rng.standard_normal({2, 3, 3})}}, {{"A", rng.standard_normal({3, 3})}}},
-                {"long_streams", {{"X", rng.standard_normal({4, 11})}}, {{"A", rng.standard_normal({4, 4})}}}};
-        },
-        [](Arguments<double>& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); })
-        .with_identities(homogeneous_in({{"X", 1}}));
+    return {.name = "mhc_mix_fixed",
+        .formula = "A X, A constant",
+        .section = "§12",
+        .inputs = "X A!",
+        .rule = plain<MixFixed>,
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng,
+                    {"two_streams: X(2,5) | A(2,2)", "batch: X(2,3,3) | A(3,3)", "long_streams: X(4,11) | A(4,4)"});
+            },
+        .composed = [](auto& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); },
+        .identities = homogeneous_in({{"X", 1}})};
 }
 
 CatalogEntry mhc_mix_param_entry() {
-    return entry(
-        "mhc_mix_param", "A X, A = sinkhorn_log(m)", "§12",
-        [](auto& c) { return mhc_mix_param(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); },
-        [](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.standard_normal(shape); };
-            return std::vector<Sample>{{"two_streams", {{"X", draw({2, 3})}, {"m", draw({2, 2})}}, {},
-                                           {{"iterations", 20.0}, {"order", std::string("rows_first")}}},
-                {"batch", {{"X", draw({2, 4, 5})}, {"m", draw({4, 4})}}, {},
-                    {{"iterations", 3.0}, {"order", std::string("cols_first")}}},
-                {"limit", {{"X", draw({3, 1})}, {"m", drawn(rng, {3, 3}, 0.5)}}, {},
-                    {{"iterations", 80.0}, {"gradient", std::string("implicit")}}}};
-        },
-        [](Arguments<double>& c) {
-            return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c));
-        })
-        .with_identities(homogeneous_in({{"X", 1}}));
+    return {.name = "mhc_mix_param",
+        .formula = "A X, A = sinkhorn_log(m)",
+        .section = "§12",
+        .inputs = "X m",
+        .rule = [](Settings& c) { return rule_of(MixParam{options_of("mhc_mix_param", c)}); },
+        .samples =
+            [](Generator& rng) {
+                std::vector<Sample> samples = drawn(rng, {"two_streams: X(2,3) m(2,2) iterations=20 order=rows_first",
+                                                             "batch: X(2,4,5) m(4,4) iterations=3 order=cols_first",
+                                                             "limit: X(3,1) m(3,3) iterations=80 gradient=implicit"});
+                for (double& m : samples[2].inputs[1].values) m *= 0.5;
+                return samples;
+            },
+        .composed =
+            [](auto& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); },
+        .identities = homogeneous_in({{"X", 1}})};
 }
 
 CatalogEntry mhc_mix_xdep_entry() {
-    return entry(
-        "mhc_mix_xdep", "A(X) X, A = sinkhorn_log(alpha mat(vec(X) W) + bias)", "§12",
-        [](auto& c) {
-            c.ignore({"formula"});
-            return mhc_mix_xdep(c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
-        },
-        [](Generator& rng) {
-            const auto sample = [&](std::string name, const Shape& shape, Attributes attributes) {
-                const Streams s(shape);
-                return Sample{std::move(name),
-                    {{"X", rng.standard_normal(shape)}, {"W", drawn(rng, {s.n * s.d, s.n * s.n}, 0.5)},
-                        {"bias", rng.standard_normal({s.n, s.n})}, {"alpha", rng.uniform(0.5, 1.5, {})}},
-                    {}, std::move(attributes)};
-            };
-            return std::vector<Sample>{
-                sample("two_streams", {2, 3}, {{"iterations", 20.0}, {"order", std::string("rows_first")}}),
-                sample("batch", {3, 2, 3}, {{"iterations", 5.0}, {"order", std::string("cols_first")}}),
-                sample("three_streams", {3, 1}, {{"iterations", 2.0}})};
-        },
-        [](Arguments<double>& c) {
-            c.ignore({"formula"});
-            return mhc_mix_xdep_composed(
-                c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
-        });
+    return {.name = "mhc_mix_xdep",
+        .formula = "A(X) X, A = sinkhorn_log(alpha mat(vec(X) W) + bias)",
+        .section = "§12",
+        .inputs = "X W bias alpha",
+        .rule =
+            [](Settings& c) {
+                c.ignore({"formula"});
+                return rule_of(MixXdep{options_of("mhc_mix_xdep", c)});
+            },
+        .samples =
+            [](Generator& rng) {
+                return drawn({"two_streams: X(2,3) W(6,4) bias(2,2) alpha() iterations=20 order=rows_first",
+                                 "batch: X(3,2,3) W(6,4) bias(2,2) alpha() iterations=5 order=cols_first",
+                                 "three_streams: X(3,1) W(3,9) bias(3,3) alpha() iterations=2"},
+                    [&](std::string_view input, const Shape& shape) {
+                        if (input == "alpha") return rng.uniform(0.5, 1.5, shape);
+                        Array<double> x = rng.standard_normal(shape);
+                        return input == "W" ? scaled(0.5, x) : x;
+                    });
+            },
+        .composed =
+            [](auto& c) {
+                c.ignore({"formula"});
+                return mhc_mix_xdep_composed(
+                    c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
+            }};
 }
 
 } // namespace chalkgrad

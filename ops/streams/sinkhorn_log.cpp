@@ -22,73 +22,73 @@ template <class T> FAST inline void half_step(std::size_t n, const T* m, const T
     each<T>(n, [=](std::size_t i) FAST { potential[i] = total[i] == 0 ? T(0) : potential[i] + log(total[i]); });
 }
 
-// `potentials` holds 2k rows of n where all are kept, else 2. work: n² + 2n. Rows are summed in a transposed copy, so that
-// both half-steps run along memory. N is n where it is known at compile time, else 0.
-template <std::size_t N, class T>
-FAST inline void iterate(
-    std::size_t n_, std::size_t k, bool rows_first, bool keep, const T* logits, T* potentials, T* work, T* y) {
-    const std::size_t n = N == 0 ? n_ : N;
-    T *const transposed = work, *const total = work + n * n, *const none = total + n;
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < n; ++j) transposed[j * n + i] = logits[i * n + j];
-    each<T>(n, [=](std::size_t i) FAST { none[i] = 0; });
-    const T* other = none;
-    T* own = potentials;
-    for (std::size_t t = 0; t < 2 * k; ++t) {
-        own = potentials + (keep ? t : t % 2) * n;
-        half_step<T>(n, (t % 2 == 0) == rows_first ? transposed : logits, other, own, total);
-        if (t + 1 < 2 * k) other = own;
-    }
-    const T *const f = rows_first ? other : own, *const g = rows_first ? own : other;
-    for (std::size_t i = 0; i < n; ++i) {
-        const T fi = f[i];
-        each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = exp_of(logits[i * n + j] - fi - g[j]); });
-    }
+/// body(n), with n a constant for the usual numbers of streams: the compiler then unrolls its loops.
+template <std::size_t n> struct Constant {
+    FAST constexpr operator std::size_t() const { return n; }
+};
+template <class F> FAST inline void with_extent(std::size_t n, F body) {
+    if (n == 4) body(Constant<4>());
+    else if (n == 2) body(Constant<2>());
+    else body(n);
 }
 
+// `potentials` holds 2k rows of n where all are kept, else 2. work: n² + 2n. Rows are summed in a transposed copy, so that
+// both half-steps run along memory.
 template <class T>
 void sinkhorn_forward(
-    std::size_t n, std::size_t k, bool rows_first, bool keep, const T* logits, T* potentials, T* work, T* y) {
-    if (n == 4) iterate<4>(n, k, rows_first, keep, logits, potentials, work, y);
-    else if (n == 2) iterate<2>(n, k, rows_first, keep, logits, potentials, work, y);
-    else iterate<0>(n, k, rows_first, keep, logits, potentials, work, y);
+    std::size_t extent, std::size_t k, bool rows_first, bool keep, const T* logits, T* potentials, T* work, T* y) {
+    with_extent(extent, [=](auto constant) FAST {
+        const std::size_t n = constant;
+        T *const transposed = work, *const total = work + n * n, *const none = total + n;
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) transposed[j * n + i] = logits[i * n + j];
+        each<T>(n, [=](std::size_t i) FAST { none[i] = 0; });
+        const T* other = none;
+        T* own = potentials;
+        for (std::size_t t = 0; t < 2 * k; ++t) {
+            own = potentials + (keep ? t : t % 2) * n;
+            half_step<T>(n, (t % 2 == 0) == rows_first ? transposed : logits, other, own, total);
+            if (t + 1 < 2 * k) other = own;
+        }
+        const T *const f = rows_first ? other : own, *const g = rows_first ? own : other;
+        for (std::size_t i = 0; i < n; ++i) {
+            const T fi = f[i];
+            each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = exp_of(logits[i * n + j] - fi - g[j]); });
+        }
+    });
 }
 
 // With D the tangent of log y, a half-step is D ← D − Σ(P D) along its lines, where P = exp(L − f − g) just after it. Its
 // transpose, with G the cotangent of log y:  G ← G − P Σ(G). Start at G = ȳ y, go through the half-steps backwards, end at L̄.
-template <std::size_t N, class T>
-FAST inline void unroll(std::size_t n_, std::size_t k, bool rows_first, const T* logits, const T* potentials, T* work,
-    const T* y, const T* gy, T* g) {
-    const std::size_t n = N == 0 ? n_ : N;
-    T *const total = work, *const none = work + n;
-    each<T>(n * n, [=](std::size_t i) FAST { g[i] = y[i] == 0 ? T(0) : gy[i] * y[i]; });
-    each<T>(n, [=](std::size_t i) FAST { none[i] = 0; });
-    for (std::size_t t = 2 * k; t-- > 0;) {
-        const T *const own = potentials + t * n, *const other = t == 0 ? none : own - n;
-        if ((t % 2 == 0) == rows_first) {
-            for (std::size_t i = 0; i < n; ++i) {
-                const T fi = own[i], s = sum<T>(n, [=](std::size_t j) FAST { return g[i * n + j]; });
-                each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= s * exp_of(logits[i * n + j] - fi - other[j]); });
-            }
-        } else {
-            each<T>(n, [=](std::size_t j) FAST { total[j] = 0; });
-            for (std::size_t i = 0; i < n; ++i) each<T>(n, [=](std::size_t j) FAST { total[j] += g[i * n + j]; });
-            for (std::size_t i = 0; i < n; ++i) {
-                const T fi = other[i];
-                each<T>(
-                    n, [=](std::size_t j) FAST { g[i * n + j] -= total[j] * exp_of(logits[i * n + j] - fi - own[j]); });
-            }
-        }
-    }
-}
-
 // work: 2n.
 template <class T>
-void sinkhorn_unrolled(std::size_t n, std::size_t k, bool rows_first, const T* logits, const T* potentials, T* work,
-    const T* y, const T* gy, T* glogits) {
-    if (n == 4) unroll<4>(n, k, rows_first, logits, potentials, work, y, gy, glogits);
-    else if (n == 2) unroll<2>(n, k, rows_first, logits, potentials, work, y, gy, glogits);
-    else unroll<0>(n, k, rows_first, logits, potentials, work, y, gy, glogits);
+void sinkhorn_unrolled(std::size_t extent, std::size_t k, bool rows_first, const T* logits, const T* potentials,
+    T* work, const T* y, const T* gy, T* g) {
+    with_extent(extent, [=](auto constant) FAST {
+        const std::size_t n = constant;
+        T *const total = work, *const none = work + n;
+        each<T>(n * n, [=](std::size_t i) FAST { g[i] = y[i] == 0 ? T(0) : gy[i] * y[i]; });
+        each<T>(n, [=](std::size_t i) FAST { none[i] = 0; });
+        for (std::size_t t = 2 * k; t-- > 0;) {
+            const T *const own = potentials + t * n, *const other = t == 0 ? none : own - n;
+            const bool of_rows = (t % 2 == 0) == rows_first;
+            const T *const row = of_rows ? own : other, *const column = of_rows ? other : own;
+            if (!of_rows) {
+                each<T>(n, [=](std::size_t j) FAST { total[j] = 0; });
+                for (std::size_t i = 0; i < n; ++i) each<T>(n, [=](std::size_t j) FAST { total[j] += g[i * n + j]; });
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                const T fi = row[i];
+                const auto p = [=](std::size_t j) FAST { return exp_of(logits[i * n + j] - fi - column[j]); };
+                if (of_rows) {
+                    const T s = sum<T>(n, [=](std::size_t j) FAST { return g[i * n + j]; });
+                    each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= s * p(j); });
+                } else {
+                    each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= total[j] * p(j); });
+                }
+            }
+        }
+    });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -99,14 +99,12 @@ CHALKGRAD_KERNEL(sinkhorn_unrolled)
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -115,31 +113,21 @@ CHALKGRAD_KERNEL(sinkhorn_unrolled)
 namespace chalkgrad {
 namespace {
 
-/// Solves a x = b in place of b, for n equations by elimination with row exchanges; `a` and `b` are used up. A direction that the equations
-/// say nothing about gets 0.
+/// Solves a x = b in place of b; `a` is used up. Of n equations, symmetric with no negative eigenvalue, elimination needs no
+/// exchange of rows. A direction that they say nothing about gets 0.
 template <class T> void solve(std::size_t n, T* a, T* b) {
-    const auto size = [](const T& x) { return x < T(0) ? -x : x; };
+    const T nothing = T(static_cast<double>(n)) * std::numeric_limits<T>::epsilon();
     for (std::size_t c = 0; c < n; ++c) {
-        std::size_t pivot = c;
-        for (std::size_t i = c + 1; i < n; ++i)
-            if (size(a[i * n + c]) > size(a[pivot * n + c])) pivot = i;
-        for (std::size_t j = c; j < n; ++j) std::swap(a[c * n + j], a[pivot * n + j]);
-        std::swap(b[c], b[pivot]);
-        if (size(a[c * n + c]) <= T(static_cast<double>(n)) * std::numeric_limits<T>::epsilon()) continue;
-        for (std::size_t i = c + 1; i < n; ++i) {
-            const T factor = a[i * n + c] / a[c * n + c];
+        const T pivot = a[c * n + c];
+        if (pivot <= nothing) continue;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i == c) continue;
+            const T factor = a[i * n + c] / pivot;
             for (std::size_t j = c; j < n; ++j) a[i * n + j] -= factor * a[c * n + j];
             b[i] -= factor * b[c];
         }
     }
-    for (std::size_t c = n; c-- > 0;) {
-        if (size(a[c * n + c]) <= T(static_cast<double>(n)) * std::numeric_limits<T>::epsilon()) {
-            b[c] = T(0);
-            continue;
-        }
-        for (std::size_t j = c + 1; j < n; ++j) b[c] -= a[c * n + j] * b[j];
-        b[c] /= a[c * n + c];
-    }
+    for (std::size_t c = 0; c < n; ++c) b[c] = a[c * n + c] <= nothing ? T(0) : b[c] / a[c * n + c];
 }
 
 // At the limit both line sums of y = A stay 1:  dA = A (dL − α 1ᵀ − 1 βᵀ) with α = (A dL) 1 − A β and likewise β. Eliminating
@@ -279,40 +267,42 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry sinkhorn_log_entry() {
-    const auto options = [](auto& c) {
+    const auto options = [](Settings& c) {
         return sinkhorn_options(
             "sinkhorn_log", c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
     };
-    return entry(
-        "sinkhorn_log", "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)", "§12",
-        [=](auto& c) { return sinkhorn_log(c.in("m"), options(c)); },
-        [](Generator& rng) {
-            const std::string rows = "rows_first", columns = "cols_first";
-            Array<double> mild = rng.standard_normal({3, 3});
-            for (double& x : mild) x *= 0.5;
-            return std::vector<Sample>{
-                {"four_streams", {{"m", rng.standard_normal({4, 4})}}, {}, {{"iterations", 20.0}, {"order", rows}}},
-                {"columns_first", {{"m", rng.standard_normal({3, 3})}}, {}, {{"iterations", 2.0}, {"order", columns}}},
-                {"one_round", {{"m", rng.standard_normal({5, 5})}}, {}, {{"iterations", 1.0}, {"order", rows}}},
-                {"odd_columns_first", {{"m", rng.standard_normal({7, 7})}}, {},
-                    {{"iterations", 3.0}, {"order", columns}}},
-                {"batch", {{"m", rng.standard_normal({2, 3, 2, 2})}}, {}, {{"iterations", 4.0}, {"order", columns}}},
-                {"limit", {{"m", mild}}, {},
-                    {{"iterations", 80.0}, {"order", rows}, {"gradient", std::string("implicit")}}}};
-        },
-        [=](Arguments<double>& c) { return sinkhorn_log_composed(c.in("m"), options(c)); })
-        .with_identities([](const Sample& s) {
-            // A constant added along the lines that are normalised first is gone after the first half-step.
-            const Array<double>& m = *s.input("m");
-            const Attribute* order = s.attributes.find("order");
-            const bool columns = order != nullptr && to_string(*order) == "cols_first";
-            const std::size_t n = last_extent(m) * last_extent(m);
-            return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
-                                             "m", constant_along(columns ? -2 : -1, m)),
-                block_diagonal(
-                    "0 between matrices", "m", [=](std::size_t i) { return i / n; },
-                    [=](std::size_t j) { return j / n; })};
-        });
+    return {.name = "sinkhorn_log",
+        .formula = "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)",
+        .section = "§12",
+        .inputs = "m",
+        .rule = [=](Settings& c) { return rule_of(SinkhornLog{options(c)}); },
+        .samples =
+            [](Generator& rng) {
+                const Array<double> mild = scaled(0.5, rng.standard_normal({3, 3}));
+                std::vector<Sample> samples = drawn(rng, {"four_streams: m(4,4) iterations=20 order=rows_first",
+                                                             "columns_first: m(3,3) iterations=2 order=cols_first",
+                                                             "one_round: m(5,5) iterations=1 order=rows_first",
+                                                             "odd_columns_first: m(7,7) iterations=3 order=cols_first",
+                                                             "batch: m(2,3,2,2) iterations=4 order=cols_first"});
+                samples.push_back({"limit", {{"m", mild}}, {},
+                    {{"iterations", 80.0}, {"order", std::string("rows_first")},
+                        {"gradient", std::string("implicit")}}});
+                return samples;
+            },
+        .composed = [=](auto& c) { return sinkhorn_log_composed(c.in("m"), options(c)); },
+        .identities =
+            [](const Sample& s) {
+                // A constant added along the lines that are normalised first is gone after the first half-step.
+                const Array<double>& m = *s.input("m");
+                const Attribute* order = s.attributes.find("order");
+                const bool columns = order != nullptr && to_string(*order) == "cols_first";
+                const std::size_t n = last_extent(m) * last_extent(m);
+                return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
+                                                 "m", constant_along(columns ? -2 : -1, m)),
+                    block_diagonal(
+                        "0 between matrices", "m", [=](std::size_t i) { return i / n; },
+                        [=](std::size_t j) { return j / n; })};
+            }};
 }
 
 } // namespace chalkgrad

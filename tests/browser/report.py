@@ -14,7 +14,11 @@ checks = Checks()
 with Browser(shots) as browser:
     browser.open(folder / "index.html")
     browser.run("document.querySelectorAll('details').forEach(each => each.open = true)")
+    browser.run("return new Promise(done => setTimeout(done, 100))")  # formulas are typeset when their page is opened
     checks.none(browser.faults(), "index.html")
+    if pathlib.Path("/usr/share/javascript/katex/katex.min.js").exists():
+        checks.equal(browser.run("return document.querySelectorAll('x-equation:not(.typeset), .katex-error').length"), 0, "formulas not typeset")
+        checks.that(browser.run("return document.querySelectorAll('.katex').length") > 300, "hardly any formulas")
 
     drawn = browser.run("return document.querySelectorAll('figure > svg').length")
     checks.equal(drawn, len(list(folder.glob("*.svg"))), "figures on the page against .svg files beside it")

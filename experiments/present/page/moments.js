@@ -2,6 +2,21 @@
 // computed here.
 'use strict';
 
+/// An element with attributes and children; strings become text.
+function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+}
+
+/// A formula, on a line of its own or in a line.
+function formula(latex, displayed) {
+    const box = make('span', {}, make('x-equation', displayed ? {type: 'display'} : {}, latex));
+    typeset(box);
+    return box;
+}
+
 const at = id => document.getElementById(id);
 const data = JSON.parse(at('data').textContent);
 const lines = data.lines;

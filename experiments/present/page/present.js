@@ -65,8 +65,10 @@ function show(k, area) {
 function derive(line) {
     const {op, kind, name} = lines[line], page = data.ops[op]?.derivation;
     const article = at('derivation').querySelector('article');
-    if (page) article.replaceChildren(...markdown(page));
-    else if (kind === 'op')
+    if (page) {
+        article.innerHTML = page; // made from a page of the docs, all text in it escaped
+        typeset(article);
+    } else if (kind === 'op')
         article.replaceChildren(make('h2', {}, op), make('p', {}, data.ops[op].formula || 'This op has no page of its own.'));
     else article.replaceChildren(make('h2', {}, name || `line ${line}`), make('p', {}, kind === 'variable'
         ? 'A variable. Nothing is derived: its gradient is the sum of what every line that reads it passes back.'

@@ -9,10 +9,29 @@ template <class T> void tested_each(std::size_t n, const T* x, T* y) {
 template <class T> T tested_sum(std::size_t n, const T* x) {
     return sum<T>(n, [=](std::size_t i) FAST { return x[i]; });
 }
-template <class T> void tested_sum2(std::size_t n, const T* x, T* both) {
-    const Pair<T> s = sum2<T>(n, [=](std::size_t i) FAST { return Pair<T>{x[i], x[i] * x[i]}; });
+template <class T> void tested_two_sums(std::size_t n, const T* x, T* both) {
+    const Pair<T> s = sum<T>(n, [=](std::size_t i) FAST { return pair(x[i], x[i] * x[i]); });
     both[0] = s.first;
     both[1] = s.second;
+}
+// y = g (r x − mean of the row), gg = Σ_rows r x, in a row, two or four rows at a time.
+template <class T> FAST inline auto tested_body(std::size_t d, const T* x, const T* r, const T* g, T* y, T* gg) {
+    return [=](auto at) FAST {
+        const auto rt = at(r), m = mean<T>(d, [=](std::size_t j) FAST { return at(x, j); });
+        each<T>(d, [=](std::size_t j) FAST {
+            const auto scaled = rt * at(x, j);
+            at(y, j) = g[j] * (scaled - m);
+            gg[j] += over_rows(scaled);
+        });
+    };
+}
+template <class T>
+void tested_two_rows(std::size_t rows, std::size_t d, const T* x, const T* r, const T* g, T* y, T* gg) {
+    each_two_rows<T>(rows, d, tested_body(d, x, r, g, y, gg));
+}
+template <class T>
+void tested_four_rows(std::size_t rows, std::size_t d, const T* x, const T* r, const T* g, T* y, T* gg) {
+    each_four_rows<T>(rows, d, tested_body(d, x, r, g, y, gg));
 }
 template <class T> T tested_max(std::size_t n, const T* x) {
     return max<T>(n, [=](std::size_t i) FAST { return x[i]; });
@@ -24,7 +43,9 @@ template <class T> T tested_fusing(T one_and_a_bit, T square) { return one_and_a
 
 CHALKGRAD_KERNEL(tested_each)
 CHALKGRAD_KERNEL(tested_sum)
-CHALKGRAD_KERNEL(tested_sum2)
+CHALKGRAD_KERNEL(tested_two_sums)
+CHALKGRAD_KERNEL(tested_two_rows)
+CHALKGRAD_KERNEL(tested_four_rows)
 CHALKGRAD_KERNEL(tested_max)
 CHALKGRAD_KERNEL(tested_fusing)
 
@@ -76,12 +97,37 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sums_of_every_length, T, Scalars) {
         for (std::size_t n = 0; n < 70; ++n) {
             const std::vector<T> x = alternating<T>(n + 1);
             T both[2];
-            chalkgrad::kernel::tested_sum2<T>(n, x.data(), both);
+            chalkgrad::kernel::tested_two_sums<T>(n, x.data(), both);
             BOOST_REQUIRE(chalkgrad::kernel::tested_sum<T>(n, x.data()) == expected);
             BOOST_REQUIRE((both[0] == expected && both[1] == squares));
             expected += x[n];
             squares += x[n] * x[n];
         }
+    });
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(groups_of_rows_are_rows, T, Scalars) {
+    on_every_isa([] {
+        for (std::size_t rows = 0; rows < 10; ++rows)
+            for (const std::size_t d : {1, 2, 4, 8, 16}) { // means are exact
+                const std::vector<T> x = alternating<T>(rows * d), r = alternating<T>(rows), g = alternating<T>(d);
+                std::vector<T> expected(rows * d + 1, T(77)), sums(d, T(1));
+                for (std::size_t t = 0; t < rows; ++t) {
+                    T mean(0);
+                    for (std::size_t j = 0; j < d; ++j) mean += x[t * d + j] / T(d);
+                    for (std::size_t j = 0; j < d; ++j) {
+                        expected[t * d + j] = g[j] * (r[t] * x[t * d + j] - mean);
+                        sums[j] += r[t] * x[t * d + j];
+                    }
+                }
+                const auto check = [&](auto kernel) {
+                    std::vector<T> y(rows * d + 1, T(77)), gg(d, T(1));
+                    kernel(rows, d, x.data(), r.data(), g.data(), y.data(), gg.data());
+                    BOOST_REQUIRE((y == expected && gg == sums));
+                };
+                check(chalkgrad::kernel::tested_two_rows<T>);
+                check(chalkgrad::kernel::tested_four_rows<T>);
+            }
     });
 }
 

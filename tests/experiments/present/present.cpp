@@ -1,4 +1,4 @@
-// trace and present: the formulas of derivation pages, the steps as JSON, and what a page must never hold.
+// trace and present: the steps as JSON, and what a page must never hold.
 #include <boost/test/unit_test.hpp>
 
 #include <limits>
@@ -9,8 +9,6 @@
 #include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/experiments/present/present_page.hpp>
 #include <chalkgrad/experiments/present/stepping.hpp>
-#include <chalkgrad/experiments/report/derivation.hpp>
-#include <chalkgrad/experiments/report/embedded.hpp>
 #include <chalkgrad/nn/layers/catalog.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
@@ -32,37 +30,6 @@ TracedComputation product(const std::string& name, double a = 2, double b = 3) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_CASE(formulas_of_a_page) {
-    using List = std::vector<std::string>;
-    // A head that states the gradients: what follows the first of them explains it.
-    const OpFormulas head = formulas_of(
-        "# f\n\n$$y = f(x), \\qquad \\bar x = g\\,\\bar y, \\qquad g = f'(x) .$$\n\n## By hand\n\n$$\\bar x = 0$$\n");
-    BOOST_TEST(head.forward == List{"y = f(x)"}, boost::test_tools::per_element());
-    BOOST_TEST(head.backward == (List{"\\bar x = g\\,\\bar y", "g = f'(x)"}), boost::test_tools::per_element());
-    // A head without: displays under "By hand" that begin with a bar, or the formulas in its text that do.
-    const OpFormulas hand = formulas_of(
-        "# f\n\n$$y = f(x) .$$\n\n## By hand\n\n$$dy = 1$$ and $\\bar z = 2$\n\n$$\\bar x = 3 ,$$\n\n## "
-        "Edges\n\n$$\\bar x = 4$$\n");
-    BOOST_TEST(hand.forward == List{"y = f(x)"}, boost::test_tools::per_element());
-    BOOST_TEST(hand.backward == List{"\\bar x = 3"}, boost::test_tools::per_element());
-    const OpFormulas text = formulas_of("# f\n\n$$y$$\n\n## By hand\n\n$$dy = 1$$ and $\\bar z = 2$, $\\bar z$.\n");
-    BOOST_TEST(text.backward == List{"\\bar z = 2"}, boost::test_tools::per_element());
-    BOOST_TEST(formulas_of("# f\n\n$$y$$\n\n## By hand\n\n$$dy = 1$$\n").backward == List{"dy = 1"},
-        boost::test_tools::per_element());
-    BOOST_TEST(formulas_of("").forward.empty());
-    BOOST_TEST(formulas_of("$$ never closed").forward.empty());
-}
-
-BOOST_AUTO_TEST_CASE(every_op_has_formulas_of_both_directions) {
-    for (const CatalogEntry& op : catalog()) {
-        const OpFormulas formulas = formulas_of(embedded(fmt::format("docs/derivations/{}.md", op.name)));
-        BOOST_TEST(!formulas.forward.empty(), op.name);
-        BOOST_TEST(!formulas.backward.empty(), op.name);
-        for (const auto& list : {formulas.forward, formulas.backward})
-            for (const std::string& tex : list) BOOST_TEST(!contains(tex, "$"), op.name << ": " << tex);
-    }
-}
 
 BOOST_AUTO_TEST_CASE(base64_of_the_standard) { // RFC 4648 §10
     const std::pair<const char*, const char*> given[] = {

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(every_finding_is_shown_and_names_are_text) {
     one.report.measured("grouped", -123456.75, "");
     one.report.not_reproduced("BLEU", "needs <training>");
     one.report.table({"values", {"<x>", "word"}, {{1, "<b>"}, {2.5, "c"}}});
-    const std::string page = report_page({one});
+    const std::string page = report_page({one}, {});
     for (const char* const part : {"How do &lt;squares&gt; grow?", "two &amp; two", "✗ FAIL", "8,030,261,248",
              "−1.5 · 10<sup>−7</sup>", "−123,456.8", "needs &lt;training&gt;", "&lt;x&gt;", "&lt;b&gt;",
              "± 0.001 of it", "Numbers checked: 3, of which 1 failed.", "<a href=\"#squares\">squares: three</a>",
@@ -43,37 +43,44 @@ BOOST_AUTO_TEST_CASE(every_finding_is_shown_and_names_are_text) {
     BOOST_TEST(!contains(page, "http:"));
     BOOST_TEST(!contains(page, "https:"));
     BOOST_TEST(!contains(page, "<script"));
-    BOOST_TEST(report_page({one}) == page);
+    BOOST_TEST(report_page({one}, {}) == page);
 }
 
 BOOST_AUTO_TEST_CASE(a_section_is_one_part_wherever_its_experiments_stand) {
     const std::string page =
-        report_page({finished("a", "6", "A?"), finished("b", "5", "B?"), finished("c", "6.2", "C?")});
+        report_page({finished("a", "6", "A?"), finished("b", "5", "B?"), finished("c", "6.2", "C?")}, {});
     BOOST_TEST(count(page, "<section id=\"section-6\"") == 1);
     BOOST_TEST(page.find("<h3>C?") < page.find("<h3>B?"));
-    BOOST_TEST(contains(report_page({finished("mine", "", "Mine?")}), "<h2>Experiments</h2>"));
-    BOOST_TEST(!contains(report_page({finished("mine", "\"><b>", "Mine?")}), "\"><b>"));
+    BOOST_TEST(contains(report_page({finished("mine", "", "Mine?")}, {}), "<h2>Experiments</h2>"));
+    BOOST_TEST(!contains(report_page({finished("mine", "\"><b>", "Mine?")}, {}), "\"><b>"));
 }
 
 BOOST_AUTO_TEST_CASE(a_long_list_is_folded_but_never_what_failed) {
     Finished one = finished("many", "6", "Many?");
     for (int i = 0; i < 40; ++i) one.report.number("n", i, i, Tolerance::exact(), "");
-    BOOST_TEST(contains(report_page({one}), "<summary>40 numbers, all within their tolerances</summary>"));
+    BOOST_TEST(contains(report_page({one}, {}), "<summary>40 numbers, all within their tolerances</summary>"));
     one.report.number("wrong", 1, 2, Tolerance::exact(), "");
-    const std::string page = report_page({one});
+    const std::string page = report_page({one}, {});
     BOOST_TEST(page.find("<td>wrong</td>") < page.find("<summary>40 numbers, these within"));
 }
 
 BOOST_AUTO_TEST_CASE(the_listing_links_to_the_derivations_of_the_ops_it_calls) {
     Finished one = finished("a", "5", "A?");
     one.experiment.listing = "const auto y = rms_norm(x), f = relu<double>; // my_softmax(x), nn::silu(x), softmax\n";
-    const std::string page = report_page({one});
+    const std::string page = report_page({one}, {});
     BOOST_TEST(contains(page, "href=\"#derivation-rms_norm\""));
     BOOST_TEST(contains(page, "id=\"derivation-rms_norm\""));
     BOOST_TEST(contains(page, "href=\"#derivation-relu\""));
     BOOST_TEST(!contains(page, "#derivation-softmax"));
     BOOST_TEST(!contains(page, "#derivation-silu"));
     BOOST_TEST(contains(page, "The code: 1 lines"));
+    // Formulas need a script and its fonts, and only where they are shown.
+    BOOST_TEST(!contains(page, "<script"));
+    const std::string typeset = report_page({one}, Katex{"var katex;", "k{}"});
+    for (const char* const part : {"<script>var katex;</script>", "<style>k{}</style>", "Khan Academy",
+             "script-src 'unsafe-inline'; font-src data:", "function typeset"})
+        BOOST_TEST(contains(typeset, part), part);
+    BOOST_TEST(!contains(report_page({finished("a", "5", "A?")}, Katex{"var katex;", "k{}"}), "<script"));
 }
 
 BOOST_AUTO_TEST_CASE(drawings_share_a_page) {

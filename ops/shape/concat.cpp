@@ -1,0 +1,127 @@
+// concat, stack: y holds its inputs side by side; each receives its own part of ȳ.
+#include <chalkgrad/ops/shape/shape_ops.hpp>
+
+#include <span>
+
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/shape/strided.hpp>
+
+namespace chalkgrad {
+namespace {
+
+/// Parts of y along one axis, one for each input, in order. `joined`: concat's parts have the axis, stack's get it.
+template <bool joined> struct Join {
+    static constexpr const char* name = joined ? "concat" : "stack";
+    static constexpr const char* inputs[] = {"x"};
+    static constexpr Role role = Role::structure;
+    std::ptrdiff_t axis;
+
+    Shape shape(Shapes in) const {
+        const Shape& first = in[0];
+        if (joined && first.rank() == 0) throw Error("concat: a single number has no axis; use stack()");
+        for (std::size_t i = 1; i < in.size(); ++i) {
+            bool fits = in[i].rank() == first.rank();
+            for (std::size_t k = 0; fits && k < first.rank(); ++k)
+                fits = in[i][k] == first[k] || (joined && k == normalize_axis(name, axis, first));
+            if (!fits)
+                throw Error(fmt::format("{}: array {} has shape {}, the first one {}; they must be equal{}", name, i,
+                    to_string(in[i]), to_string(first), joined ? fmt::format(" but for axis {}", axis) : ""));
+        }
+        if constexpr (joined) {
+            const std::size_t k = normalize_axis(name, axis, first);
+            std::size_t extent = 0;
+            for (std::size_t i = 0; i < in.size(); ++i) extent += in[i][k];
+            return first.with(k, extent);
+        } else {
+            const std::size_t k = place(first.rank() + 1, first);
+            Shape y;
+            for (std::size_t i = 0; i <= first.rank(); ++i)
+                y.push_back(i < k ? first[i] : i == k ? in.size() : first[i - 1]);
+            return y;
+        }
+    }
+    void attributes(Attributes& out) const { out.set("axis", static_cast<double>(axis)); }
+
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            const View part = cut(*y.shape, joined ? (*in[i].shape)[place(y.shape->rank(), *y.shape)] : 1, begin);
+            scatter<T>(part, in[i].data, y.data);
+        }
+    }
+    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            const View part = cut(*gy.shape, joined ? (*in[i].shape)[place(gy.shape->rank(), *gy.shape)] : 1, begin);
+            if (gx[i]) gather<T>(part, gy.data, gx[i].data);
+        }
+    }
+
+private:
+    std::size_t place(std::size_t rank, const Shape& shown) const {
+        const auto signed_rank = static_cast<std::ptrdiff_t>(rank);
+        if (axis < -signed_rank || axis >= signed_rank)
+            throw Error(fmt::format("{}: axis {} beside arrays of shape {}; give one from {} to {}", name, axis,
+                to_string(shown), -signed_rank, signed_rank - 1));
+        return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+    }
+    /// The next `extent` along the axis of y, from `begin`, which moves on.
+    View cut(const Shape& y, std::size_t extent, std::size_t& begin) const {
+        const std::size_t k = place(y.rank(), y);
+        View part = View::of(y);
+        part.extents = y.with(k, extent);
+        part.offset = static_cast<std::ptrdiff_t>(begin) * part.strides[k];
+        begin += extent;
+        return part;
+    }
+};
+
+template <class Rule, class T> Var<T> join(const std::vector<Var<T>>& parts, std::ptrdiff_t axis) {
+    if (parts.empty()) throw Error(std::string(Rule::name) + ": no arrays were given; give at least one");
+    return chalkgrad::apply(Rule{axis}, std::span<const Var<T>>(parts)); // unqualified it is std::apply
+}
+
+} // namespace
+
+template <class T> Var<T> concat(const std::vector<Var<T>>& parts, std::ptrdiff_t axis) {
+    return join<Join<true>>(parts, axis);
+}
+template <class T> Var<T> stack(const std::vector<Var<T>>& parts, std::ptrdiff_t axis) {
+    return join<Join<false>>(parts, axis);
+}
+
+#define CHALKGRAD_INSTANTIATE(T)                                        \
+    template Var<T> concat(const std::vector<Var<T>>&, std::ptrdiff_t); \
+    template Var<T> stack(const std::vector<Var<T>>&, std::ptrdiff_t);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
+
+CatalogEntry concat_entry() {
+    return {.name = "concat",
+        .formula = "arrays behind each other along an axis",
+        .section = "NumPy",
+        .inputs = "...",
+        .rule = [](Settings& c) { return rule_of(Join<true>{c.integer("axis", 0)}); },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"columns: a(2,3) b(2,1) c(2,4) axis=-1", "rows: a(2,3) b(3,3) axis=0",
+                                      "middle: a(2,2,3) b(2,1,3) axis=1"});
+            }};
+}
+CatalogEntry stack_entry() {
+    return {.name = "stack",
+        .formula = "arrays of one shape along a new axis",
+        .section = "NumPy",
+        .inputs = "...",
+        .rule = [](Settings& c) { return rule_of(Join<false>{c.integer("axis", 0)}); },
+        .samples =
+            [](Generator& rng) {
+                return drawn(rng, {"last: a(2,3) b(2,3) c(2,3) axis=-1", "first: a(2,3) b(2,3) c(2,3) axis=0",
+                                      "middle: a(2,3) b(2,3) c(2,3) axis=1", "numbers: a() b() c() axis=0"});
+            }};
+}
+
+} // namespace chalkgrad
