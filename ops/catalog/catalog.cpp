@@ -8,6 +8,7 @@
 
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 
 namespace chalkgrad {
 
@@ -92,6 +93,31 @@ const std::vector<CatalogEntry>& catalog() {
 
 const CatalogEntry& find_op(std::string_view name) {
     return find_named(catalog(), name, "there is no op", "chalkgrad list ops");
+}
+
+CatalogEntry CatalogEntry::with_samples(std::function<std::vector<Sample>(Generator& rng)> drawn) && {
+    samples = std::move(drawn);
+    return std::move(*this);
+}
+CatalogEntry CatalogEntry::with_samples(
+    std::initializer_list<const char*> lines, DrawInput draw, AdjustSamples adjust) && {
+    samples = [lines = std::vector<const char*>(lines), draw, adjust](Generator& rng) {
+        std::vector<Sample> samples = drawn(rng, lines, draw);
+        if (adjust) adjust(samples);
+        return samples;
+    };
+    return std::move(*this);
+}
+CatalogEntry CatalogEntry::with_twin(std::function<Var<double>(Arguments<double>&)> of_primitive_ops) && {
+    composed = std::move(of_primitive_ops);
+    return std::move(*this);
+}
+CatalogEntry CatalogEntry::with_identities(std::function<std::vector<Identity>(const Sample&)> known) && {
+    identities = std::move(known);
+    return std::move(*this);
+}
+CatalogEntry entry(const char* name, const char* formula, const char* section, const char* inputs, MakeRule rule) {
+    return {.name = name, .formula = formula, .section = section, .inputs = inputs, .rule = std::move(rule)};
 }
 
 Var<double> run_sample(

@@ -156,17 +156,14 @@ CHALKGRAD_ENTRY(gelu_erf, GeluErfRule, "x Phi(x)", "§8", -3)
 CHALKGRAD_ENTRY(gelu_tanh, GeluTanhRule, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
 
 CatalogEntry quick_gelu_entry() {
-    return {.name = "quick_gelu",
-        .formula = "x sigmoid(alpha x)",
-        .section = "§8",
-        .rule = [](Settings& c) { return rule_of(QuickGelu{c.number("alpha", 1.702)}); },
-        .samples =
-            [](Generator& rng) {
-                const auto draw = [&](const Shape& shape) { return rng.uniform(-4, 4, shape); };
-                return unary_samples(draw, "x", {{"alpha", 1.702}});
-            },
-        .composed = [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); },
-        .identities = diagonal_jacobian({"x"})};
+    return entry("quick_gelu", "x sigmoid(alpha x)", "§8", "x",
+        [](Settings& c) { return rule_of(QuickGelu{c.number("alpha", 1.702)}); })
+        .with_samples([](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.uniform(-4, 4, shape); };
+            return unary_samples(draw, "x", {{"alpha", 1.702}});
+        })
+        .with_twin([](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); })
+        .with_identities(diagonal_jacobian({"x"}));
 }
 
 #undef CHALKGRAD_FUNCTION

@@ -104,27 +104,17 @@ std::vector<Sample> samples_without_ties(Generator& rng) {
 } // namespace
 
 static CatalogEntry extremum(const char* name, const char* formula, PlainRule rule) {
-    return {.name = name,
-        .formula = formula,
-        .section = "§9",
-        .inputs = "a b",
-        .rule = rule,
-        .samples = samples_without_ties};
+    return entry(name, formula, "§9", "a b", rule).with_samples(samples_without_ties);
 }
 CatalogEntry minimum_entry() { return extremum("minimum", "min(a, b)", plain<MinimumRule>); }
 CatalogEntry maximum_entry() { return extremum("maximum", "max(a, b)", plain<MaximumRule>); }
 
 CatalogEntry logaddexp_entry() {
-    return {.name = "logaddexp",
-        .formula = "log(e^a + e^b)",
-        .section = "§13",
-        .inputs = "a b",
-        .rule = plain<LogAddExpRule>,
-        .samples =
-            [](Generator& rng) {
-                return broadcast_samples(rng, [&](const Shape& shape) { return rng.uniform(-6, 6, shape); });
-            },
-        .composed = [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); }};
+    return entry("logaddexp", "log(e^a + e^b)", "§13", "a b", plain<LogAddExpRule>)
+        .with_samples([](Generator& rng) {
+            return broadcast_samples(rng, [&](const Shape& shape) { return rng.uniform(-6, 6, shape); });
+        })
+        .with_twin([](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); });
 }
 
 } // namespace chalkgrad
