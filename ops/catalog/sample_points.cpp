@@ -120,22 +120,24 @@ Array<double> Points::draw(Generator& rng, const Shape& shape) const {
     return away_from(0, gap, low < high ? rng.uniform(low, high, shape) : rng.standard_normal(shape));
 }
 
-CatalogEntry unary_entry(const char* name, const char* formula, const char* section, PlainRule rule, Points points,
-    Known identities, bool with_tails) {
+CatalogEntry unary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities, Twin twin, bool with_tails) {
     return entry(name, formula, section, "x", rule)
         .with_samples([=](Generator& rng) {
             const auto draw = [&](const Shape& shape) { return points.draw(rng, shape); };
             return with_tails ? unary_samples_with_tails(draw) : unary_samples(draw);
         })
+        .with_twin(std::move(twin))
         .with_identities(std::move(identities));
 }
 
-CatalogEntry binary_entry(
-    const char* name, const char* formula, const char* section, PlainRule rule, Points points, Known identities) {
+CatalogEntry binary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities, Twin twin) {
     return entry(name, formula, section, "a b", rule)
         .with_samples([=](Generator& rng) {
             return broadcast_samples(rng, [&](const Shape& shape) { return points.draw(rng, shape); });
         })
+        .with_twin(std::move(twin))
         .with_identities(std::move(identities));
 }
 

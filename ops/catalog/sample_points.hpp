@@ -26,10 +26,11 @@ struct Points {
 };
 /// An op of one input, or of two with broadcasting whose second input lies at the points, by a rule without fields.
 using PlainRule = std::unique_ptr<const Op> (*)(Settings&);
-CatalogEntry unary_entry(const char* name, const char* formula, const char* section, PlainRule rule, Points points,
-    Known identities, bool with_tails = false);
-CatalogEntry binary_entry(
-    const char* name, const char* formula, const char* section, PlainRule rule, Points points, Known identities = {});
+using Twin = std::function<Var<double>(Arguments<double>&)>;
+CatalogEntry unary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities, Twin twin = {}, bool with_tails = false);
+CatalogEntry binary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities = {}, Twin twin = {});
 
 /// The least distance of an element from a point at which a function bends without bound; 1 where every element is on it.
 double distance_from(double point, In<double> x);
