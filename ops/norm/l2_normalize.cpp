@@ -107,21 +107,14 @@ CatalogEntry l2_normalize_entry() {
             })
         .with_twin([](auto& c) { return l2_normalize_composed(c.in("x"), eps_of(c), guard_of(c)); })
         .with_identities([](const Sample& s) {
-            const Array<double>& x = *s.input("x");
             const Attribute* guard = s.attributes.find("guard");
             const bool additive = guard != nullptr && to_string(*guard) == "additive";
             const double eps = s.number("eps", 1e-12);
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const double slope = additive                  ? eps / ((square + eps) * std::sqrt(square + eps))
-                                     : std::sqrt(square) < eps ? 1 / eps
-                                                               : 0;
-                for (std::size_t j = 0; j < d; ++j) out[j] = slope * row[j];
+            return radial("J x is what the guard leaves of x", *s.input("x"), [=](double square, double) {
+                return additive                  ? eps / ((square + eps) * std::sqrt(square + eps))
+                       : std::sqrt(square) < eps ? 1 / eps
+                                                 : 0;
             });
-            const std::size_t d = last_extent(x);
-            return std::vector<Identity>{
-                known_product("J x is what the guard leaves of x", "x", x, product), block_diagonal_rows("x", d, d)};
         });
 }
 

@@ -148,24 +148,21 @@ CatalogEntry rms_norm_entry() {
             return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
         })
         .with_identities([](const Sample& s) {
-            // Along x only the distance to ε = 0 is felt: J x = γ x r · ε r².
-            const Array<double>&x = *s.input("x"), *gamma = s.input("gamma");
+            // Along x only the distance to ε = 0 counts: J x = γ x r · ε r².
+            const Array<double>* gamma = s.input("gamma");
             const Attribute* gain = s.attributes.find("gain");
             const double eps = s.number("eps", 1e-6),
                          offset = gain != nullptr && to_string(*gain) == "1 + gamma" ? 1 : 0;
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const double variance = square / static_cast<double>(d) + eps, r = 1 / std::sqrt(variance);
-                for (std::size_t j = 0; j < d; ++j) {
-                    const double g = gamma == nullptr ? 1 : offset + gamma->data()[gamma->size() == 1 ? 0 : j];
-                    out[j] = g * row[j] * r * (eps / variance);
-                }
-            });
-            const std::size_t d = last_extent(x);
-            std::vector<Identity> known{
-                known_product("J x = gamma x r eps r^2", "x", x, product), block_diagonal_rows("x", d, d)};
-            if (gamma != nullptr && offset == 0) known.push_back(homogeneous("gamma", 1));
+            std::vector<Identity> known =
+                radial("J x = gamma x r eps r^2", *s.input("x"), [=](double square, double d) {
+                    const double variance = square / d + eps;
+                    return eps / (variance * std::sqrt(variance));
+                });
+            if (gamma == nullptr) return known;
+            Array<double>& product = known[0].product;
+            for (std::size_t i = 0; i < product.size(); ++i)
+                product.data()[i] *= offset + gamma->data()[i % gamma->size()];
+            if (offset == 0) known.push_back(homogeneous("gamma", 1));
             return known;
         })
         .with_lines_in_storage(rounded);

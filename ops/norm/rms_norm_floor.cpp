@@ -84,17 +84,9 @@ CatalogEntry rms_norm_floor_entry() {
             })
         .with_twin([](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); })
         .with_identities([](const Sample& s) {
-            const Array<double>& x = *s.input("x");
             const double floor = s.number("floor", 1e-12);
-            const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                double square = 0;
-                for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
-                for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
-            });
-            const std::size_t d = last_extent(x);
-            return std::vector<Identity>{
-                known_product("J x = 0 above the floor, y below it", "x", x, product), block_diagonal_rows("x", d, d)};
+            return radial("J x = 0 above the floor, y below it", *s.input("x"),
+                [=](double square, double d) { return std::sqrt(square / d) < floor ? 1 / floor : 0; });
         });
 }
 
