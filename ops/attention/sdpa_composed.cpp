@@ -1,4 +1,5 @@
 // Attention from primitive ops, and the catalogue's entries of both forms.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>

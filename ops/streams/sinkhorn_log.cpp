@@ -97,6 +97,7 @@ CHALKGRAD_KERNEL(sinkhorn_forward)
 CHALKGRAD_KERNEL(sinkhorn_unrolled)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
