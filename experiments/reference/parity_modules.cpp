@@ -96,14 +96,14 @@ const auto stack3 = [](auto& c) {
 } // namespace
 
 const std::vector<CatalogEntry>& parity_modules() {
-    static const std::vector<CatalogEntry> entries = {entry("ffn_mlp", "act(x W1) W2", "§8", mlp, {}),
-        entry("swiglu_mlp", "(silu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-        entry("reglu_mlp", "(relu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-        entry("geglu_mlp", "(gelu(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-        entry("geglu_tanh_mlp", "(gelu_tanh(x Wg) * (x Wu)) Wd", "§9", mlp, {}),
-        entry("gpt_oss_mlp", "gpt-oss's gate between two matrices", "§9", mlp, {}),
-        entry("block", "attention and FFN in any placement", "§6", block, {}),
-        entry("stack3", "blocks and a final norm", "§6", stack3, {})};
+    static const std::vector<CatalogEntry> entries = {entry("ffn_mlp", "act(x W1) W2", "§8", mlp),
+        entry("swiglu_mlp", "(silu(x Wg) * (x Wu)) Wd", "§9", mlp),
+        entry("reglu_mlp", "(relu(x Wg) * (x Wu)) Wd", "§9", mlp),
+        entry("geglu_mlp", "(gelu(x Wg) * (x Wu)) Wd", "§9", mlp),
+        entry("geglu_tanh_mlp", "(gelu_tanh(x Wg) * (x Wu)) Wd", "§9", mlp),
+        entry("gpt_oss_mlp", "gpt-oss's gate between two matrices", "§9", mlp),
+        entry("block", "attention and FFN in any placement", "§6", block),
+        entry("stack3", "blocks and a final norm", "§6", stack3)};
     return entries;
 }
 

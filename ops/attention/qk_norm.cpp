@@ -97,18 +97,13 @@ auto with_scores(auto f) {
 }
 
 // A row of small numbers, where eps shows; heads of different size, which the whole-projection norm mixes.
-Array<double> queries(Generator& rng, const Shape& shape) {
+Array<double> queries(Generator& rng, std::string_view input, const Shape& shape) {
     Array<double> q = rng.standard_normal(shape);
+    if (input != "q") return q;
     for (std::size_t i = 0; i < q.size(); ++i)
         q.data()[i] *= i % shape.last() < shape.last() / 2 ? 1e-2 : i < shape.last() ? 1e-1 : 1;
     return q;
 }
-std::vector<Sample> samples_of_heads(Generator& rng, const char* two_heads) {
-    return drawn({two_heads, "batch: q(2,2,4) heads=2 eps=1e-2"}, [&](std::string_view input, const Shape& shape) {
-        return input == "q" ? queries(rng, shape) : rng.standard_normal(shape);
-    });
-}
-
 } // namespace
 
 // q is (…, T, H d), the output (…, H, T, d): 0 between tokens, and between heads where each is normalised by itself.
@@ -132,29 +127,25 @@ static Known qk_norm_identities(bool per_head) {
 }
 
 CatalogEntry qk_norm_per_head_entry() {
-    return entry(
-        "qk_norm_per_head", "rms_norm(split(q), gamma): (T, H d) -> (H, T, d)", "§7",
-        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head(a...); }),
-        [](Generator& rng) { return samples_of_heads(rng, "two_heads: q(3,6) gamma(3) heads=2 eps=1e-3"); },
-        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head_composed(a...); }))
+    return entry("qk_norm_per_head", "rms_norm(split(q), gamma): (T, H d) -> (H, T, d)", "§7",
+        with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head(a...); }))
+        .with_samples({"two_heads: q(3,6) gamma(3) heads=2 eps=1e-3", "batch: q(2,2,4) heads=2 eps=1e-2"}, queries)
+        .with_twin(with_heads("qk_norm_per_head", [](const auto&... a) { return qk_norm_per_head_composed(a...); }))
         .with_identities(qk_norm_identities(true));
 }
 CatalogEntry qk_norm_whole_entry() {
-    return entry(
-        "qk_norm_whole", "split(rms_norm(q, gamma)): (T, H d) -> (H, T, d)", "§7",
-        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole(a...); }),
-        [](Generator& rng) { return samples_of_heads(rng, "two_heads: q(3,6) gamma(6) heads=2 eps=1e-3"); },
-        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole_composed(a...); }))
+    return entry("qk_norm_whole", "split(rms_norm(q, gamma)): (T, H d) -> (H, T, d)", "§7",
+        with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole(a...); }))
+        .with_samples({"two_heads: q(3,6) gamma(6) heads=2 eps=1e-3", "batch: q(2,2,4) heads=2 eps=1e-2"}, queries)
+        .with_twin(with_heads("qk_norm_whole", [](const auto&... a) { return qk_norm_whole_composed(a...); }))
         .with_identities(qk_norm_identities(false));
 }
 CatalogEntry qknorm_scores_entry() {
     return entry(
-        "qknorm_scores", "tau l2(q) l2(k)^T", "§7", with_scores([](const auto&... a) { return qknorm_scores(a...); }),
-        [](Generator& rng) {
-            return drawn(rng,
-                {"floor: q(3,4) k(2,4) tau() eps=1e-12", "additive: q(2,2,3) k(2,3,3) tau() eps=0.1 guard=additive"});
-        },
-        with_scores([](const auto&... a) { return qknorm_scores_composed(a...); }))
+        "qknorm_scores", "tau l2(q) l2(k)^T", "§7", with_scores([](const auto&... a) { return qknorm_scores(a...); }))
+        .with_samples(
+            {"floor: q(3,4) k(2,4) tau() eps=1e-12", "additive: q(2,2,3) k(2,3,3) tau() eps=0.1 guard=additive"})
+        .with_twin(with_scores([](const auto&... a) { return qknorm_scores_composed(a...); }))
         .with_identities([](const Sample& s) {
             const Array<double>&q = *s.input("q"), &k = *s.input("k");
             const std::size_t d = last_extent(q), rows = q.shape()[q.dimension() - 2],

@@ -246,28 +246,21 @@ static RopeOptions options_of(Settings& c) {
 }
 
 CatalogEntry rope_entry() {
-    return {.name = "rope",
-        .formula = "(a, b) -> (a cos - b sin, a sin + b cos), angle (offset + t) base^(-2i/r)",
-        .section = "Su et al. 2021",
-        .rule = [](Settings& c) { return rule_of(Rope{options_of(c)}); },
-        .samples =
-            [](Generator& rng) {
-                return drawn(
-                    rng, {"halves: x(2,3,10) style=half base=100", "neighbours: x(2,3,6) style=interleaved offset=3",
-                             "some_stay: x(4,11) style=half rotary_dim=4 offset=-2",
-                             "some_neighbours_stay: x(1,3,3) style=interleaved rotary_dim=2",
-                             "llama3: x(1,3,10) style=half base=100 offset=2 stretch=llama3 factor=8 context=16 "
-                             "slow=0.5 fast=2",
-                             "yarn: x(2,3,12) style=interleaved base=50 stretch=yarn factor=4 context=64 "
-                             "whole_pairs=false slow=1 fast=4 "
-                             "magnitude=1.2"});
-            },
-        .composed = [](auto& c) { return rope_composed(c.in("x"), options_of(c)); },
-        .identities =
-            [](const Sample& s) {
-                const std::size_t d = last_extent(*s.input("x"));
-                return std::vector<Identity>{homogeneous("x", 1), block_diagonal_rows("x", d, d)};
-            }};
+    return entry("rope", "(a, b) -> (a cos - b sin, a sin + b cos), angle (offset + t) base^(-2i/r)", "Su et al. 2021",
+        "x", [](Settings& c) { return rule_of(Rope{options_of(c)}); })
+        .with_samples({"halves: x(2,3,10) style=half base=100", "neighbours: x(2,3,6) style=interleaved offset=3",
+            "some_stay: x(4,11) style=half rotary_dim=4 offset=-2",
+            "some_neighbours_stay: x(1,3,3) style=interleaved rotary_dim=2",
+            "llama3: x(1,3,10) style=half base=100 offset=2 stretch=llama3 factor=8 context=16 "
+            "slow=0.5 fast=2",
+            "yarn: x(2,3,12) style=interleaved base=50 stretch=yarn factor=4 context=64 "
+            "whole_pairs=false slow=1 fast=4 "
+            "magnitude=1.2"})
+        .with_twin([](auto& c) { return rope_composed(c.in("x"), options_of(c)); })
+        .with_identities([](const Sample& s) {
+            const std::size_t d = last_extent(*s.input("x"));
+            return std::vector<Identity>{homogeneous("x", 1), block_diagonal_rows("x", d, d)};
+        });
 }
 
 } // namespace chalkgrad

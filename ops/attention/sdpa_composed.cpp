@@ -1,4 +1,5 @@
 // Attention from primitive ops, and the catalogue's entries of both forms.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -153,22 +154,21 @@ CatalogEntry sdpa_entry() {
             return attention(q, k, v, attention_options("sdpa", c, q, k), c.maybe_constant("mask"));
         };
     };
-    return entry(
-        "sdpa", "softmax(cap(scale q k^T) + mask) v for each head, tile by tile", "§7",
-        call([](const auto&... arguments) { return sdpa(arguments...); }),
-        [](Generator& rng) {
-            std::vector<Sample> samples = drawn(rng,
-                {"learned_bias: q(2,2,3,2) k(2,1,5,2) v(2,1,5,3) mask(2,3,5)",
-                    "bias_for_all_queries: q(3,2,3) k(3,4,3) v(3,4,1) mask(3,1,4)",
-                    "grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) heads_q=4 heads_kv=2 causal=true",
-                    "capped_window: q(2,5,4) k(1,5,4) v(1,5,3) causal=true window=2 softcap=1.5",
-                    "cross: q(2,3,4) k(2,7,4) v(2,7,5) scale=0.25", "hidden_row: q(2,4,2) k(1,3,2) v(1,3,2) softcap=5",
-                    "two_tiles: q(1,35,1) k(1,35,1) v(1,35,1) causal=true window=11"});
-            samples[5].constants = {{"mask", some_hidden()}};
-            std::rotate(samples.begin(), samples.begin() + 2, samples.begin() + 5); // drawn first, shown later
-            return samples;
-        },
-        call([](const auto&... arguments) { return sdpa_composed(arguments...); }))
+    return entry("sdpa", "softmax(cap(scale q k^T) + mask) v for each head, tile by tile", "§7",
+        call([](const auto&... arguments) { return sdpa(arguments...); }))
+        .with_samples(
+            {"learned_bias: q(2,2,3,2) k(2,1,5,2) v(2,1,5,3) mask(2,3,5)",
+                "bias_for_all_queries: q(3,2,3) k(3,4,3) v(3,4,1) mask(3,1,4)",
+                "grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) heads_q=4 heads_kv=2 causal=true",
+                "capped_window: q(2,5,4) k(1,5,4) v(1,5,3) causal=true window=2 softcap=1.5",
+                "cross: q(2,3,4) k(2,7,4) v(2,7,5) scale=0.25", "hidden_row: q(2,4,2) k(1,3,2) v(1,3,2) softcap=5",
+                "two_tiles: q(1,35,1) k(1,35,1) v(1,35,1) causal=true window=11"},
+            {},
+            [](std::vector<Sample>& samples) {
+                samples[5].constants = {{"mask", some_hidden()}};
+                std::rotate(samples.begin(), samples.begin() + 2, samples.begin() + 5); // drawn first, shown later
+            })
+        .with_twin(call([](const auto&... arguments) { return sdpa_composed(arguments...); }))
         .with_identities([](const Sample& s) { return attention_identities(s, true); });
 }
 
@@ -179,18 +179,16 @@ CatalogEntry sdpa_sinks_entry() {
             return attention(q, k, v, sinks, attention_options("sdpa_sinks", c, q, k), c.maybe_constant("mask"));
         };
     };
-    return entry(
-        "sdpa_sinks", "sdpa with one more logit a head in the softmax, dropped after it", "§15",
-        call([](const auto&... arguments) { return sdpa_sinks(arguments...); }),
-        [](Generator& rng) {
-            std::vector<Sample> samples = drawn(
-                rng, {"grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) sinks(4) causal=true",
-                         "capped_window: q(2,2,5,2) k(2,1,5,2) v(2,1,5,1) sinks(2) causal=true window=3 softcap=2",
-                         "hidden_row: q(2,4,2) k(2,3,2) v(2,3,4) sinks(2)"});
-            samples[2].constants = {{"mask", some_hidden()}};
-            return samples;
-        },
-        call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }))
+    return entry("sdpa_sinks", "sdpa with one more logit a head in the softmax, dropped after it", "§15",
+        call([](const auto&... arguments) { return sdpa_sinks(arguments...); }))
+        .with_samples({"grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) sinks(4) causal=true",
+                          "capped_window: q(2,2,5,2) k(2,1,5,2) v(2,1,5,1) sinks(2) causal=true window=3 softcap=2",
+                          "hidden_row: q(2,4,2) k(2,3,2) v(2,3,4) sinks(2)"},
+            {},
+            [](std::vector<Sample>& samples) {
+                samples[2].constants = {{"mask", some_hidden()}};
+            })
+        .with_twin(call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }))
         .with_identities([](const Sample& s) { return attention_identities(s, false); });
 }
 

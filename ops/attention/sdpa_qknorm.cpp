@@ -134,21 +134,20 @@ template <class Parts, class T> Var<T> call(Arguments<T>& c) {
 } // namespace
 
 CatalogEntry sdpa_qknorm_entry() {
-    return entry(
-        "sdpa_qknorm", "sdpa of q and k normalised per head, over the whole projection, or to length 1 times tau", "§7",
-        [](auto& c) { return call<Fused>(c); },
-        [](Generator& rng) {
-            return drawn({"per_head: q(4,3,3) k(2,3,3) v(2,3,3) q_gamma(3) k_gamma(3) heads_q=4 heads_kv=2 eps=1e-3 "
-                          "causal=true scale=0.5",
-                             "whole_projection: q(3,12) k(3,6) v(3,10) q_gamma(12) k_gamma(6) heads_q=4 heads_kv=2 "
-                             "eps=1e-3 causal=true scale=0.5",
-                             "l2_tau: q(2,3,5) k(1,3,5) v(1,3,2) tau() heads_q=2 heads_kv=1 eps=1e-12 guard=additive "
-                             "causal=true"},
-                [&](std::string_view input, const Shape& shape) {
-                    return input == "tau" ? rng.uniform(1, 3, shape) : rng.standard_normal(shape);
-                });
-        },
-        [](Arguments<double>& c) { return call<Composed>(c); })
+    return entry("sdpa_qknorm",
+        "sdpa of q and k normalised per head, over the whole projection, or to length 1 times tau", "§7",
+        [](auto& c) { return call<Fused>(c); })
+        .with_samples(
+            {"per_head: q(4,3,3) k(2,3,3) v(2,3,3) q_gamma(3) k_gamma(3) heads_q=4 heads_kv=2 eps=1e-3 causal=true "
+             "scale=0.5",
+                "whole_projection: q(3,12) k(3,6) v(3,10) q_gamma(12) k_gamma(6) heads_q=4 heads_kv=2 eps=1e-3 "
+                "causal=true scale=0.5",
+                "l2_tau: q(2,3,5) k(1,3,5) v(1,3,2) tau() heads_q=2 heads_kv=1 eps=1e-12 guard=additive "
+                "causal=true"},
+            [](Generator& rng, std::string_view input, const Shape& shape) {
+                return input == "tau" ? rng.uniform(1, 3, shape) : rng.standard_normal(shape);
+            })
+        .with_twin([](auto& c) { return call<Composed>(c); })
         .with_identities([](const Sample& s) {
             return s.input("q")->dimension() < 3 ? std::vector<Identity>() : attention_identities(s, false);
         });

@@ -10,6 +10,16 @@
 #include <chalkgrad/autograd/tape/apply.hpp>
 
 namespace chalkgrad {
+namespace {
+
+/// A number that must be whole; `holder` says whose it is: "rope: attribute 'offset' is".
+std::int64_t whole(double value, const std::string& holder) {
+    if (!(std::abs(value) < 9e15) || value != std::trunc(value))
+        throw Error(fmt::format("{} {}, not a whole number", holder, value));
+    return static_cast<std::int64_t>(value);
+}
+
+} // namespace
 
 Settings::Settings(
     std::string op, std::vector<std::string> inputs, std::vector<NamedArray> constants, Attributes attributes)
@@ -57,12 +67,8 @@ const Array<double>& Settings::constant(std::string_view name) {
 Array<std::int64_t> Settings::whole_numbers(std::string_view name) {
     const Array<double>& values = constant(name);
     Array<std::int64_t> result(values.shape());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double value = values.data()[i];
-        if (!(std::abs(value) < 9e15) || value != std::trunc(value))
-            throw Error(fmt::format("{}: constant '{}' holds {}, not a whole number", op_, name, value));
-        result.data()[i] = static_cast<std::int64_t>(value);
-    }
+    const std::string holder = fmt::format("{}: constant '{}' holds", op_, name);
+    for (std::size_t i = 0; i < values.size(); ++i) result.data()[i] = whole(values.data()[i], holder);
     return result;
 }
 
@@ -93,9 +99,7 @@ double Settings::number(std::string_view name, std::optional<double> otherwise) 
 std::optional<std::ptrdiff_t> Settings::maybe_integer(std::string_view name) {
     const std::optional<double> value = limit(name);
     if (!value) return {};
-    if (!(std::abs(*value) < 9e15) || *value != std::trunc(*value))
-        throw Error(fmt::format("{}: attribute '{}' is {}, not a whole number", op_, name, *value));
-    return static_cast<std::ptrdiff_t>(*value);
+    return whole(*value, fmt::format("{}: attribute '{}' is", op_, name));
 }
 
 std::ptrdiff_t Settings::integer(std::string_view name, std::optional<std::ptrdiff_t> otherwise) {
@@ -130,11 +134,8 @@ std::optional<std::vector<std::ptrdiff_t>> Settings::integers(std::string_view n
     else
         throw Error(fmt::format("{}: attribute '{}' is {}, not a list of whole numbers", op_, name, to_string(*value)));
     std::vector<std::ptrdiff_t> result;
-    for (const double number : numbers) {
-        if (!(std::abs(number) < 9e15) || number != std::trunc(number))
-            throw Error(fmt::format("{}: attribute '{}' holds {}, not a whole number", op_, name, number));
-        result.push_back(static_cast<std::ptrdiff_t>(number));
-    }
+    for (const double number : numbers)
+        result.push_back(whole(number, fmt::format("{}: attribute '{}' holds", op_, name)));
     return result;
 }
 

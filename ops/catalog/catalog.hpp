@@ -99,6 +99,13 @@ struct Sample {
     double number(std::string_view name, double otherwise) const;
 };
 
+/// Draws one input or constant of a sample.
+using DrawInput = std::function<Array<double>(Generator& rng, std::string_view input, const Shape& shape)>;
+/// Changes what was drawn: rows on both sides of a guard, constants that are no random numbers.
+using AdjustSamples = std::function<void(std::vector<Sample>& samples)>;
+/// A rule with its fields, from the attributes and constants of a call; it runs in every scalar.
+using MakeRule = std::function<std::unique_ptr<const Op>(Settings&)>;
+
 /// An op as data: what lists say of it, how a call by name becomes a rule with its fields, and what shows its faults.
 struct CatalogEntry {
     const char* name;
@@ -107,8 +114,7 @@ struct CatalogEntry {
     /// The names of the inputs in order: "x gamma?" where the second may be absent, "x mask|" where it may be absent, an input or
     /// a constant, "X A!" where it must be a constant, "..." for any number of them.
     const char* inputs = "x";
-    /// The rule, from the attributes and constants of a call: it runs in every scalar.
-    std::function<std::unique_ptr<const Op>(Settings&)> rule = {};
+    MakeRule rule = {};
     /// Sample inputs drawn from rng; the same names and shapes for every seed.
     std::function<std::vector<Sample>(Generator& rng)> samples = {};
     /// The same mathematics from primitive ops on the tape; empty where the op is primitive itself.
@@ -121,9 +127,18 @@ struct CatalogEntry {
     std::function<Var<half>(Arguments<half>&)> lines_half = {};
     std::function<Var<bfloat16>(Arguments<bfloat16>&)> lines_bfloat16 = {};
 
-    /// The entry with its identities: entry(…).with_identities([](const Sample& s) { … }).
-    CatalogEntry with_identities(std::function<std::vector<Identity>(const Sample&)> known) && {
-        identities = std::move(known);
+    // An entry is written as entry(…).with_samples(…).with_twin(…).with_identities(…).
+    CatalogEntry with_samples(std::function<std::vector<Sample>(Generator& rng)> drawn) &&;
+    /// From lines of text: see drawn in sample_points.hpp.
+    CatalogEntry with_samples(
+        std::initializer_list<const char*> lines, DrawInput draw = {}, AdjustSamples adjust = {}) &&;
+    CatalogEntry with_twin(std::function<Var<double>(Arguments<double>&)> of_primitive_ops) &&;
+    CatalogEntry with_identities(std::function<std::vector<Identity>(const Sample&)> known) &&;
+
+    /// Where half and bfloat16 take another way, of several lines: f as in the other entry().
+    template <class F> CatalogEntry with_lines_in_storage(F f) && {
+        lines_half = f;
+        lines_bfloat16 = f;
         return std::move(*this);
     }
 
@@ -138,16 +153,14 @@ template <class Rule> std::unique_ptr<const Op> rule_of(Rule rule) {
 /// The entry's rule where it has no fields.
 template <class Rule> std::unique_ptr<const Op> plain(Settings&) { return rule_of(Rule{}); }
 
+/// The entry of an op whose rule is made from the attributes of a call.
+CatalogEntry entry(const char* name, const char* formula, const char* section, const char* inputs, MakeRule rule);
+
 /// The entry of an op that records several lines, from one generic lambda that takes Arguments<T>& and returns Var<T>.
-template <class F>
-CatalogEntry entry(const char* name, const char* formula, const char* section, F lines,
-    std::function<std::vector<Sample>(Generator&)> samples,
-    std::function<Var<double>(Arguments<double>&)> composed = {}) {
+template <class F> CatalogEntry entry(const char* name, const char* formula, const char* section, F lines) {
     return {.name = name,
         .formula = formula,
         .section = section,
-        .samples = std::move(samples),
-        .composed = std::move(composed),
         .lines_double = lines,
         .lines_float = lines,
         .lines_half = lines,

@@ -19,12 +19,17 @@ Array<double> constant_along(std::ptrdiff_t axis, const Array<double>& x) {
 
 std::size_t last_extent(const Array<double>& x) { return x.dimension() == 0 ? 1 : x.shape().back(); }
 
-Array<double> by_rows(
-    const Array<double>& x, const std::function<void(std::size_t d, const double* from, double* to)>& f) {
-    Array<double> result = x;
+std::vector<Identity> radial(
+    const char* says, const Array<double>& x, const std::function<double(double square, double d)>& slope) {
+    Array<double> product = x;
     const std::size_t d = last_extent(x);
-    for (std::size_t i = 0; i + d <= x.size(); i += d) f(d, x.data() + i, result.data() + i);
-    return result;
+    for (std::size_t i = 0; i + d <= x.size(); i += d) {
+        double square = 0;
+        for (std::size_t j = i; j < i + d; ++j) square += x.data()[j] * x.data()[j];
+        const double k = slope(square, static_cast<double>(d));
+        for (std::size_t j = i; j < i + d; ++j) product.data()[j] *= k;
+    }
+    return {known_product(says, "x", x, product), block_diagonal_rows("x", d, d)};
 }
 
 Identity moves_along(const char* input, const Sample& sample, double moves) {

@@ -15,9 +15,9 @@ Array<double> constant_along(std::ptrdiff_t axis, const Array<double>& x);
 
 std::size_t last_extent(const Array<double>& x);
 
-/// The function f of every row of x, a row at a time: f(row length, from, to).
-Array<double> by_rows(
-    const Array<double>& x, const std::function<void(std::size_t d, const double* from, double* to)>& f);
+/// For rows that J maps to multiples of themselves: J x = slope(|x|², d) x, and nothing crosses rows.
+std::vector<Identity> radial(
+    const char* says, const Array<double>& x, const std::function<double(double square, double d)>& slope);
 
 /// Adding the same number to all of x adds `moves` to all of the output.
 Identity moves_along(const char* input, const Sample& sample, double moves);

@@ -66,7 +66,7 @@ private:
 
 } // namespace
 
-std::vector<Sample> drawn(std::initializer_list<const char*> lines, const DrawInput& draw) {
+std::vector<Sample> drawn(Generator& rng, const std::vector<const char*>& lines, const DrawInput& draw) {
     std::vector<Sample> samples;
     for (const char* line : lines) {
         Reader in(line);
@@ -87,23 +87,17 @@ std::vector<Sample> drawn(std::initializer_list<const char*> lines, const DrawIn
             in.skip("(");
             Shape shape;
             for (const double extent : in.list(")")) shape.push_back(static_cast<std::size_t>(extent));
-            arrays->push_back({name, draw(name, shape)});
+            arrays->push_back({name, draw ? draw(rng, name, shape) : rng.standard_normal(shape)});
         }
     }
     return samples;
 }
 
-std::vector<Sample> drawn(Generator& rng, std::initializer_list<const char*> lines) {
-    return drawn(lines, [&](std::string_view, const Shape& shape) { return rng.standard_normal(shape); });
-}
-
 std::vector<Sample> unary_samples(const Draw& draw, const char* input, const Attributes& attributes) {
-    std::vector<Sample> samples = drawn({"one: x(1)", "row_of_3: x(3)", "rows: x(2,2,5)", "row_of_11: x(11)"},
-        [&](std::string_view, const Shape& shape) { return draw(shape); });
-    for (Sample& sample : samples) {
-        sample.inputs[0].name = input;
-        sample.attributes = attributes;
-    }
+    std::vector<Sample> samples;
+    const std::pair<const char*, Shape> shapes[] = {
+        {"one", {1}}, {"row_of_3", {3}}, {"rows", {2, 2, 5}}, {"row_of_11", {11}}};
+    for (const auto& [name, shape] : shapes) samples.push_back({name, {{input, draw(shape)}}, {}, attributes});
     return samples;
 }
 
@@ -114,9 +108,10 @@ std::vector<Sample> unary_samples_with_tails(const Draw& draw) {
 }
 
 std::vector<Sample> broadcast_samples(Generator& rng, const Draw& draw_b) {
-    return drawn({"same_shape: a(3,5) b(3,5)", "row: a(2,3,5) b(5)", "column: a(3,1) b(3,5)", "both: a(4,1,3) b(2,1)",
-                     "row_of_11: a(11) b(2,11)", "number: a(2,3) b()"},
-        [&](std::string_view input, const Shape& shape) {
+    return drawn(rng,
+        {"same_shape: a(3,5) b(3,5)", "row: a(2,3,5) b(5)", "column: a(3,1) b(3,5)", "both: a(4,1,3) b(2,1)",
+            "row_of_11: a(11) b(2,11)", "number: a(2,3) b()"},
+        [&](Generator&, std::string_view input, const Shape& shape) {
             return input == "a" ? rng.standard_normal(shape) : draw_b(shape);
         });
 }
@@ -125,32 +120,25 @@ Array<double> Points::draw(Generator& rng, const Shape& shape) const {
     return away_from(0, gap, low < high ? rng.uniform(low, high, shape) : rng.standard_normal(shape));
 }
 
-CatalogEntry unary_entry(const char* name, const char* formula, const char* section, PlainRule rule, Points points,
-    Known identities, bool with_tails) {
-    return {.name = name,
-        .formula = formula,
-        .section = section,
-        .rule = rule,
-        .samples =
-            [=](Generator& rng) {
-                const auto draw = [&](const Shape& shape) { return points.draw(rng, shape); };
-                return with_tails ? unary_samples_with_tails(draw) : unary_samples(draw);
-            },
-        .identities = std::move(identities)};
+CatalogEntry unary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities, Twin twin, bool with_tails) {
+    return entry(name, formula, section, "x", rule)
+        .with_samples([=](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return points.draw(rng, shape); };
+            return with_tails ? unary_samples_with_tails(draw) : unary_samples(draw);
+        })
+        .with_twin(std::move(twin))
+        .with_identities(std::move(identities));
 }
 
-CatalogEntry binary_entry(
-    const char* name, const char* formula, const char* section, PlainRule rule, Points points, Known identities) {
-    return {.name = name,
-        .formula = formula,
-        .section = section,
-        .inputs = "a b",
-        .rule = rule,
-        .samples =
-            [=](Generator& rng) {
-                return broadcast_samples(rng, [&](const Shape& shape) { return points.draw(rng, shape); });
-            },
-        .identities = std::move(identities)};
+CatalogEntry binary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities, Twin twin) {
+    return entry(name, formula, section, "a b", rule)
+        .with_samples([=](Generator& rng) {
+            return broadcast_samples(rng, [&](const Shape& shape) { return points.draw(rng, shape); });
+        })
+        .with_twin(std::move(twin))
+        .with_identities(std::move(identities));
 }
 
 double distance_from(double point, In<double> x) {

@@ -6,13 +6,11 @@
 namespace chalkgrad {
 
 using Draw = std::function<Array<double>(const Shape& shape)>;
-using DrawInput = std::function<Array<double>(std::string_view input, const Shape& shape)>;
 
 /// Samples from lines such as "capped: q(2,3) k(4,3) | mask(2,4) | cap=5 axes=[0,-1] causal=true gain='1 + gamma' min=null": the
-/// name, inputs with their shapes, constants between bars, attributes. Arrays are drawn from left to right.
-std::vector<Sample> drawn(std::initializer_list<const char*> lines, const DrawInput& draw);
-/// The same from the standard normal distribution.
-std::vector<Sample> drawn(Generator& rng, std::initializer_list<const char*> lines);
+/// name, inputs with their shapes, constants between bars, attributes. Arrays are drawn from left to right, from the standard normal
+/// distribution where `draw` is empty.
+std::vector<Sample> drawn(Generator& rng, const std::vector<const char*>& lines, const DrawInput& draw = {});
 
 /// Numbers in rows of 1, 3, 5 and 11, and several rows.
 std::vector<Sample> unary_samples(const Draw& draw, const char* input = "x", const Attributes& attributes = {});
@@ -28,10 +26,11 @@ struct Points {
 };
 /// An op of one input, or of two with broadcasting whose second input lies at the points, by a rule without fields.
 using PlainRule = std::unique_ptr<const Op> (*)(Settings&);
-CatalogEntry unary_entry(const char* name, const char* formula, const char* section, PlainRule rule, Points points,
-    Known identities, bool with_tails = false);
-CatalogEntry binary_entry(
-    const char* name, const char* formula, const char* section, PlainRule rule, Points points, Known identities = {});
+using Twin = std::function<Var<double>(Arguments<double>&)>;
+CatalogEntry unary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities, Twin twin = {}, bool with_tails = false);
+CatalogEntry binary_entry(const char* name, PlainRule rule, const char* formula, const char* section, Points points,
+    Known identities = {}, Twin twin = {});
 
 /// The least distance of an element from a point at which a function bends without bound; 1 where every element is on it.
 double distance_from(double point, In<double> x);

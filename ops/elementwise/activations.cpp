@@ -97,14 +97,6 @@ struct QuickGelu {
 
 } // namespace
 
-#define CHALKGRAD_FUNCTION(op, Rule) \
-    template <class T> Var<T> op(const Var<T>& x) { return apply(Rule{}, x); }
-CHALKGRAD_FUNCTION(relu, ReluRule)
-CHALKGRAD_FUNCTION(sigmoid, SigmoidRule)
-CHALKGRAD_FUNCTION(softplus, SoftplusRule)
-CHALKGRAD_FUNCTION(silu, SiluRule)
-CHALKGRAD_FUNCTION(gelu_erf, GeluErfRule)
-CHALKGRAD_FUNCTION(gelu_tanh, GeluTanhRule)
 template <class T> Var<T> quick_gelu(const Var<T>& x, double alpha) { return apply(QuickGelu{alpha}, x); }
 
 template <class T> Var<T> sigmoid_composed(const Var<T>& x) {
@@ -122,12 +114,6 @@ template <class T> Var<T> gelu_tanh_composed(const Var<T>& x) {
 template <class T> Var<T> quick_gelu_composed(const Var<T>& x, double alpha) { return x * sigmoid(alpha * x); }
 
 #define CHALKGRAD_INSTANTIATE(T)                       \
-    template Var<T> relu(const Var<T>&);               \
-    template Var<T> sigmoid(const Var<T>&);            \
-    template Var<T> softplus(const Var<T>&);           \
-    template Var<T> silu(const Var<T>&);               \
-    template Var<T> gelu_erf(const Var<T>&);           \
-    template Var<T> gelu_tanh(const Var<T>&);          \
     template Var<T> quick_gelu(const Var<T>&, double); \
     template Var<T> sigmoid_composed(const Var<T>&);   \
     template Var<T> softplus_composed(const Var<T>&);  \
@@ -138,39 +124,29 @@ template <class T> Var<T> quick_gelu_composed(const Var<T>& x, double alpha) { r
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-CatalogEntry relu_entry() {
-    return unary_entry("relu", "max(x, 0)", "§8", plain<ReluRule>, {.gap = 0.1}, diagonal_jacobian("x", 1));
-}
-
-// From low to 6; low is where the twin still has its digits.
-#define CHALKGRAD_ENTRY(op, Rule, formula, section, low)                                                            \
-    CatalogEntry op##_entry() {                                                                                     \
-        CatalogEntry e = unary_entry(#op, formula, section, plain<Rule>, {low, 6}, diagonal_jacobian({"x"}), true); \
-        e.composed = [](auto& c) { return op##_composed(c.in("x")); };                                              \
-        return e;                                                                                                   \
-    }
-CHALKGRAD_ENTRY(sigmoid, SigmoidRule, "1 / (1 + e^-x)", "§8", -6)
-CHALKGRAD_ENTRY(softplus, SoftplusRule, "log(1 + e^x)", "§11", -6)
-CHALKGRAD_ENTRY(silu, SiluRule, "x sigmoid(x)", "§8", -6)
-CHALKGRAD_ENTRY(gelu_erf, GeluErfRule, "x Phi(x)", "§8", -3)
-CHALKGRAD_ENTRY(gelu_tanh, GeluTanhRule, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
+CHALKGRAD_UNARY_OP(relu, ReluRule, "max(x, 0)", "§8", {.gap = 0.1}, diagonal_jacobian("x", 1))
+// From a number to 6: where the twin still has its digits.
+#define CHALKGRAD_SMOOTH(op, Rule, formula, section, low)               \
+    CHALKGRAD_UNARY_OP(                                                 \
+        op, Rule, formula, section, {low, 6}, diagonal_jacobian({"x"}), \
+        [](auto& c) { return op##_composed(c.in("x")); }, true)
+CHALKGRAD_SMOOTH(sigmoid, SigmoidRule, "1 / (1 + e^-x)", "§8", -6)
+CHALKGRAD_SMOOTH(softplus, SoftplusRule, "log(1 + e^x)", "§11", -6)
+CHALKGRAD_SMOOTH(silu, SiluRule, "x sigmoid(x)", "§8", -6)
+CHALKGRAD_SMOOTH(gelu_erf, GeluErfRule, "x Phi(x)", "§8", -3)
+CHALKGRAD_SMOOTH(gelu_tanh, GeluTanhRule, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
+#undef CHALKGRAD_SMOOTH
 
 CatalogEntry quick_gelu_entry() {
-    return {.name = "quick_gelu",
-        .formula = "x sigmoid(alpha x)",
-        .section = "§8",
-        .rule = [](Settings& c) { return rule_of(QuickGelu{c.number("alpha", 1.702)}); },
-        .samples =
-            [](Generator& rng) {
-                const auto draw = [&](const Shape& shape) { return rng.uniform(-4, 4, shape); };
-                return unary_samples(draw, "x", {{"alpha", 1.702}});
-            },
-        .composed = [](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); },
-        .identities = diagonal_jacobian({"x"})};
+    return entry("quick_gelu", "x sigmoid(alpha x)", "§8", "x",
+        [](Settings& c) { return rule_of(QuickGelu{c.number("alpha", 1.702)}); })
+        .with_samples([](Generator& rng) {
+            const auto draw = [&](const Shape& shape) { return rng.uniform(-4, 4, shape); };
+            return unary_samples(draw, "x", {{"alpha", 1.702}});
+        })
+        .with_twin([](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); })
+        .with_identities(diagonal_jacobian({"x"}));
 }
-
-#undef CHALKGRAD_FUNCTION
-#undef CHALKGRAD_ENTRY
 
 } // namespace chalkgrad
 #endif

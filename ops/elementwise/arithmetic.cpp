@@ -48,34 +48,13 @@ CHALKGRAD_BINARY_RULE(
 
 } // namespace
 
-#define CHALKGRAD_FUNCTION(op, Rule) \
-    template <class T> Var<T> op(const Var<T>& a, const Var<T>& b) { return apply(Rule{}, a, b); }
-CHALKGRAD_FUNCTION(add, AddRule)
-CHALKGRAD_FUNCTION(sub, SubRule)
-CHALKGRAD_FUNCTION(mul, MulRule)
-CHALKGRAD_FUNCTION(div, DivRule)
-
-#define CHALKGRAD_INSTANTIATE(T)                       \
-    template Var<T> add(const Var<T>&, const Var<T>&); \
-    template Var<T> sub(const Var<T>&, const Var<T>&); \
-    template Var<T> mul(const Var<T>&, const Var<T>&); \
-    template Var<T> div(const Var<T>&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
-
-#define CHALKGRAD_ENTRY(op, Rule, formula, nearest, ...)                                                     \
-    CatalogEntry op##_entry() {                                                                              \
-        return binary_entry(#op, formula, "NumPy broadcasting", plain<Rule>, {.gap = nearest}, __VA_ARGS__); \
-    }
-CHALKGRAD_ENTRY(add, AddRule, "a + b", 0, [](const Sample& s) {
-    return std::vector<Identity>{moves_along("a", s, 1), moves_along("b", s, 1)};
-})
-CHALKGRAD_ENTRY(sub, SubRule, "a - b", 0, [](const Sample& s) {
-    return std::vector<Identity>{moves_along("a", s, 1), moves_along("b", s, -1)};
-})
-CHALKGRAD_ENTRY(mul, MulRule, "a b", 0, homogeneous_in({{"a", 1}, {"b", 1}}))
-CHALKGRAD_ENTRY(div, DivRule, "a / b", 0.5, homogeneous_in({{"a", 1}, {"b", -1}}))
-#undef CHALKGRAD_ENTRY
+static Known moved_by(double a, double b) {
+    return [=](const Sample& s) { return std::vector<Identity>{moves_along("a", s, a), moves_along("b", s, b)}; };
+}
+CHALKGRAD_BINARY_OP(add, AddRule, "a + b", "NumPy broadcasting", {}, moved_by(1, 1))
+CHALKGRAD_BINARY_OP(sub, SubRule, "a - b", "NumPy broadcasting", {}, moved_by(1, -1))
+CHALKGRAD_BINARY_OP(mul, MulRule, "a b", "NumPy broadcasting", {}, homogeneous_in({{"a", 1}, {"b", 1}}))
+CHALKGRAD_BINARY_OP(div, DivRule, "a / b", "NumPy broadcasting", {.gap = 0.5}, homogeneous_in({{"a", 1}, {"b", -1}}))
 
 #undef CHALKGRAD_FUNCTION
 #undef CHALKGRAD_ENTRY

@@ -110,4 +110,18 @@ template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSi
         }                                                                                                         \
         __VA_ARGS__                                                                                               \
     };
+
+/// In namespace chalkgrad: the function op(a, b) in all scalars.
+#define CHALKGRAD_BINARY_FUNCTION(op, Rule)                                                        \
+    template <class T> Var<T> op(const Var<T>& a, const Var<T>& b) { return apply(Rule{}, a, b); } \
+    template Var<double> op(const Var<double>&, const Var<double>&);                               \
+    template Var<float> op(const Var<float>&, const Var<float>&);                                  \
+    template Var<long double> op(const Var<long double>&, const Var<long double>&);                \
+    template Var<Dual<double>> op(const Var<Dual<double>>&, const Var<Dual<double>>&);             \
+    template Var<half> op(const Var<half>&, const Var<half>&);                                     \
+    template Var<bfloat16> op(const Var<bfloat16>&, const Var<bfloat16>&);
+/// The same, and its entry, which goes on with the arguments of binary_entry.
+#define CHALKGRAD_BINARY_OP(op, Rule, ...) \
+    CHALKGRAD_BINARY_FUNCTION(op, Rule)    \
+    CatalogEntry op##_entry() { return binary_entry(#op, plain<Rule>, __VA_ARGS__); }
 #endif

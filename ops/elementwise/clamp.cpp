@@ -82,20 +82,16 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry clamp_entry() {
-    return {.name = "clamp",
-        .formula = "min(max(x, min), max)",
-        .section = "§9",
-        .rule = [](Settings& c) { return rule_of(clamp_between(c.limit("min"), c.limit("max"))); },
-        .samples =
-            [](Generator& rng) {
-                // Limits that are no mirror images, elements on both sides of each, none so near that a difference crosses it.
-                return drawn({"two_sided: x(3,5) min=-1.5 max=2", "max_only: x(11) min=null max=2",
-                                 "min_only: x(3) min=-1.5 max=null", "one: x(1) min=-1.5 max=2"},
-                    [&](std::string_view, const Shape& shape) {
-                        return away_from(2, 0.01, away_from(-1.5, 0.01, rng.uniform(-4, 4, shape)));
-                    });
-            },
-        .identities = diagonal_jacobian({"x"})};
+    return entry("clamp", "min(max(x, min), max)", "§9", "x",
+        [](Settings& c) { return rule_of(clamp_between(c.limit("min"), c.limit("max"))); })
+        .with_samples(
+            // Limits that are no mirror images, elements on both sides of each, none so near that a difference crosses it.
+            {"two_sided: x(3,5) min=-1.5 max=2", "max_only: x(11) min=null max=2", "min_only: x(3) min=-1.5 max=null",
+                "one: x(1) min=-1.5 max=2"},
+            [](Generator& rng, std::string_view, const Shape& shape) {
+                return away_from(2, 0.01, away_from(-1.5, 0.01, rng.uniform(-4, 4, shape)));
+            })
+        .with_identities(diagonal_jacobian({"x"}));
 }
 
 } // namespace chalkgrad

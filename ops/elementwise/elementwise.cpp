@@ -73,74 +73,37 @@ CHALKGRAD_UNARY(abs, Abs)
 namespace chalkgrad {
 namespace {
 
+#define CHALKGRAD_POLE_AT(point) \
+    double length_scale(Ins<double> in) const { return distance_from(point, in[0]); }
 CHALKGRAD_UNARY_RULE(NegRule, neg, Neg, Role::none)
 CHALKGRAD_UNARY_RULE(ExpRule, exp, Exp, Role::none)
-CHALKGRAD_UNARY_RULE(
-    LogRule, log, Log, Role::none, double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
-CHALKGRAD_UNARY_RULE(
-    Log1pRule, log1p, Log1p, Role::none, double length_scale(Ins<double> in) const { return distance_from(-1, in[0]); })
-CHALKGRAD_UNARY_RULE(
-    SqrtRule, sqrt, Sqrt, Role::none, double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
-CHALKGRAD_UNARY_RULE(
-    RsqrtRule, rsqrt, Rsqrt, Role::none, double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
+CHALKGRAD_UNARY_RULE(LogRule, log, Log, Role::none, CHALKGRAD_POLE_AT(0))
+CHALKGRAD_UNARY_RULE(Log1pRule, log1p, Log1p, Role::none, CHALKGRAD_POLE_AT(-1))
+CHALKGRAD_UNARY_RULE(SqrtRule, sqrt, Sqrt, Role::none, CHALKGRAD_POLE_AT(0))
+CHALKGRAD_UNARY_RULE(RsqrtRule, rsqrt, Rsqrt, Role::none, CHALKGRAD_POLE_AT(0))
 CHALKGRAD_UNARY_RULE(SquareRule, square, Square, Role::none)
-CHALKGRAD_UNARY_RULE(
-    ReciprocalRule, reciprocal, Reciprocal, Role::none,
-    double length_scale(Ins<double> in) const { return distance_from(0, in[0]); })
+CHALKGRAD_UNARY_RULE(ReciprocalRule, reciprocal, Reciprocal, Role::none, CHALKGRAD_POLE_AT(0))
 CHALKGRAD_UNARY_RULE(TanhRule, tanh, Tanh, Role::activation)
 CHALKGRAD_UNARY_RULE(ErfRule, erf, Erf, Role::none)
 CHALKGRAD_UNARY_RULE(
     AbsRule, abs, Abs, Role::none, template <class T> void kinks(Ins<T> in, KinkSides& out) const {
         for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(0));
     })
+#undef CHALKGRAD_POLE_AT
 
 } // namespace
 
-#define CHALKGRAD_FUNCTION(op, Rule) \
-    template <class T> Var<T> op(const Var<T>& x) { return apply(Rule{}, x); }
-CHALKGRAD_FUNCTION(neg, NegRule)
-CHALKGRAD_FUNCTION(exp, ExpRule)
-CHALKGRAD_FUNCTION(log, LogRule)
-CHALKGRAD_FUNCTION(log1p, Log1pRule)
-CHALKGRAD_FUNCTION(sqrt, SqrtRule)
-CHALKGRAD_FUNCTION(rsqrt, RsqrtRule)
-CHALKGRAD_FUNCTION(square, SquareRule)
-CHALKGRAD_FUNCTION(reciprocal, ReciprocalRule)
-CHALKGRAD_FUNCTION(tanh, TanhRule)
-CHALKGRAD_FUNCTION(erf, ErfRule)
-CHALKGRAD_FUNCTION(abs, AbsRule)
-
-#define CHALKGRAD_INSTANTIATE(T)               \
-    template Var<T> neg(const Var<T>&);        \
-    template Var<T> exp(const Var<T>&);        \
-    template Var<T> log(const Var<T>&);        \
-    template Var<T> log1p(const Var<T>&);      \
-    template Var<T> sqrt(const Var<T>&);       \
-    template Var<T> rsqrt(const Var<T>&);      \
-    template Var<T> square(const Var<T>&);     \
-    template Var<T> reciprocal(const Var<T>&); \
-    template Var<T> tanh(const Var<T>&);       \
-    template Var<T> erf(const Var<T>&);        \
-    template Var<T> abs(const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
-
-#define CHALKGRAD_ENTRY(op, Rule, formula, section, ...) \
-    CatalogEntry op##_entry() { return unary_entry(#op, formula, section, plain<Rule>, __VA_ARGS__); }
-CHALKGRAD_ENTRY(neg, NegRule, "-x", "element-wise", {}, diagonal_jacobian("x", 1))
-CHALKGRAD_ENTRY(exp, ExpRule, "e^x", "element-wise", {-3, 3}, diagonal_jacobian({"x"}))
-CHALKGRAD_ENTRY(log, LogRule, "log x", "element-wise", {0.2, 5}, diagonal_jacobian({"x"}))
-CHALKGRAD_ENTRY(log1p, Log1pRule, "log(1 + x)", "element-wise", {-0.8, 3}, diagonal_jacobian({"x"}))
-CHALKGRAD_ENTRY(sqrt, SqrtRule, "sqrt(x)", "element-wise", {0.2, 5}, diagonal_jacobian("x", 0.5))
-CHALKGRAD_ENTRY(rsqrt, RsqrtRule, "1 / sqrt(x)", "element-wise", {0.2, 5}, diagonal_jacobian("x", -0.5))
-CHALKGRAD_ENTRY(square, SquareRule, "x^2", "element-wise", {}, diagonal_jacobian("x", 2))
-CHALKGRAD_ENTRY(reciprocal, ReciprocalRule, "1 / x", "element-wise", {-3, 3, 0.2}, diagonal_jacobian("x", -1))
-CHALKGRAD_ENTRY(tanh, TanhRule, "tanh x", "§11", {-6, 6}, diagonal_jacobian({"x"}), true)
-CHALKGRAD_ENTRY(erf, ErfRule, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", {-3, 3}, diagonal_jacobian({"x"}))
-CHALKGRAD_ENTRY(abs, AbsRule, "|x|", "element-wise", {-3, 3, 0.2}, diagonal_jacobian("x", 1))
-
-#undef CHALKGRAD_FUNCTION
-#undef CHALKGRAD_ENTRY
+CHALKGRAD_UNARY_OP(neg, NegRule, "-x", "element-wise", {}, diagonal_jacobian("x", 1))
+CHALKGRAD_UNARY_OP(exp, ExpRule, "e^x", "element-wise", {-3, 3}, diagonal_jacobian({"x"}))
+CHALKGRAD_UNARY_OP(log, LogRule, "log x", "element-wise", {0.2, 5}, diagonal_jacobian({"x"}))
+CHALKGRAD_UNARY_OP(log1p, Log1pRule, "log(1 + x)", "element-wise", {-0.8, 3}, diagonal_jacobian({"x"}))
+CHALKGRAD_UNARY_OP(sqrt, SqrtRule, "sqrt(x)", "element-wise", {0.2, 5}, diagonal_jacobian("x", 0.5))
+CHALKGRAD_UNARY_OP(rsqrt, RsqrtRule, "1 / sqrt(x)", "element-wise", {0.2, 5}, diagonal_jacobian("x", -0.5))
+CHALKGRAD_UNARY_OP(square, SquareRule, "x^2", "element-wise", {}, diagonal_jacobian("x", 2))
+CHALKGRAD_UNARY_OP(reciprocal, ReciprocalRule, "1 / x", "element-wise", {-3, 3, 0.2}, diagonal_jacobian("x", -1))
+CHALKGRAD_UNARY_OP(tanh, TanhRule, "tanh x", "§11", {-6, 6}, diagonal_jacobian({"x"}), {}, true)
+CHALKGRAD_UNARY_OP(erf, ErfRule, "2/sqrt(pi) integral of e^(-t^2), 0..x", "§8", {-3, 3}, diagonal_jacobian({"x"}))
+CHALKGRAD_UNARY_OP(abs, AbsRule, "|x|", "element-wise", {-3, 3, 0.2}, diagonal_jacobian("x", 1))
 
 } // namespace chalkgrad
 #endif

@@ -67,21 +67,11 @@ CHALKGRAD_BINARY_RULE(LogAddExpRule, logaddexp, LogAddExp, Role::none)
 
 } // namespace
 
-#define CHALKGRAD_FUNCTION(op, Rule) \
-    template <class T> Var<T> op(const Var<T>& a, const Var<T>& b) { return apply(Rule{}, a, b); }
-CHALKGRAD_FUNCTION(minimum, MinimumRule)
-CHALKGRAD_FUNCTION(maximum, MaximumRule)
-CHALKGRAD_FUNCTION(logaddexp, LogAddExpRule)
-
 template <class T> Var<T> logaddexp_composed(const Var<T>& a, const Var<T>& b) {
     return maximum(a, b) + log1p(exp(-abs(a - b)));
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                             \
-    template Var<T> minimum(const Var<T>&, const Var<T>&);   \
-    template Var<T> maximum(const Var<T>&, const Var<T>&);   \
-    template Var<T> logaddexp(const Var<T>&, const Var<T>&); \
-    template Var<T> logaddexp_composed(const Var<T>&, const Var<T>&);
+#define CHALKGRAD_INSTANTIATE(T) template Var<T> logaddexp_composed(const Var<T>&, const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
@@ -103,29 +93,16 @@ std::vector<Sample> samples_without_ties(Generator& rng) {
 
 } // namespace
 
-static CatalogEntry extremum(const char* name, const char* formula, PlainRule rule) {
-    return {.name = name,
-        .formula = formula,
-        .section = "§9",
-        .inputs = "a b",
-        .rule = rule,
-        .samples = samples_without_ties};
+CHALKGRAD_BINARY_FUNCTION(minimum, MinimumRule)
+CHALKGRAD_BINARY_FUNCTION(maximum, MaximumRule)
+CatalogEntry minimum_entry() {
+    return entry("minimum", "min(a, b)", "§9", "a b", plain<MinimumRule>).with_samples(samples_without_ties);
 }
-CatalogEntry minimum_entry() { return extremum("minimum", "min(a, b)", plain<MinimumRule>); }
-CatalogEntry maximum_entry() { return extremum("maximum", "max(a, b)", plain<MaximumRule>); }
-
-CatalogEntry logaddexp_entry() {
-    return {.name = "logaddexp",
-        .formula = "log(e^a + e^b)",
-        .section = "§13",
-        .inputs = "a b",
-        .rule = plain<LogAddExpRule>,
-        .samples =
-            [](Generator& rng) {
-                return broadcast_samples(rng, [&](const Shape& shape) { return rng.uniform(-6, 6, shape); });
-            },
-        .composed = [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); }};
+CatalogEntry maximum_entry() {
+    return entry("maximum", "max(a, b)", "§9", "a b", plain<MaximumRule>).with_samples(samples_without_ties);
 }
+CHALKGRAD_BINARY_OP(logaddexp, LogAddExpRule, "log(e^a + e^b)", "§13", {-6, 6}, {},
+    [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); })
 
 #undef CHALKGRAD_FUNCTION
 #undef CHALKGRAD_ENTRY

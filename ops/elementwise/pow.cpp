@@ -61,21 +61,17 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry pow_entry() {
-    return {.name = "pow",
-        .formula = "x^exponent",
-        .section = "element-wise",
-        .rule = [](Settings& c) { return rule_of(Pow{c.number("exponent")}); },
-        .samples =
-            [](Generator& rng) {
-                // Whole exponents take negative numbers too; the slope at exponent 2 has a loop of its own.
-                return drawn({"square: x(3,5) exponent=2", "cube: x(11) exponent=3", "inverse: x(3) exponent=-1",
-                                 "fraction: x(2,4) exponent=0.7", "constant: x(1) exponent=0"},
-                    [&](std::string_view, const Shape& shape) {
-                        return shape == Shape{2, 4} ? rng.uniform(0.2, 5, shape)
-                                                    : away_from(0, 0.2, rng.standard_normal(shape));
-                    });
-            },
-        .identities = [](const Sample& s) { return diagonal_jacobian("x", s.number("exponent", 1))(s); }};
+    return entry(
+        "pow", "x^exponent", "element-wise", "x", [](Settings& c) { return rule_of(Pow{c.number("exponent")}); })
+        .with_samples(
+            // Whole exponents take negative numbers too; the slope at exponent 2 has a loop of its own.
+            {"square: x(3,5) exponent=2", "cube: x(11) exponent=3", "inverse: x(3) exponent=-1",
+                "fraction: x(2,4) exponent=0.7", "constant: x(1) exponent=0"},
+            [](Generator& rng, std::string_view, const Shape& shape) {
+                return shape == Shape{2, 4} ? rng.uniform(0.2, 5, shape)
+                                            : away_from(0, 0.2, rng.standard_normal(shape));
+            })
+        .with_identities([](const Sample& s) { return diagonal_jacobian("x", s.number("exponent", 1))(s); });
 }
 
 } // namespace chalkgrad

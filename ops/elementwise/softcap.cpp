@@ -62,18 +62,13 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry softcap_entry() {
-    return {.name = "softcap",
-        .formula = "cap tanh(s / cap)",
-        .section = "§7",
-        .inputs = "s",
-        .rule = [](Settings& c) { return rule_of(Softcap{c.number("cap")}); },
-        .samples =
-            [](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
-                return unary_samples(
-                    [&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
-            },
-        .composed = [](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); },
-        .identities = diagonal_jacobian({"s"})};
+    return entry(
+        "softcap", "cap tanh(s / cap)", "§7", "s", [](Settings& c) { return rule_of(Softcap{c.number("cap")}); })
+        .with_samples([](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
+            return unary_samples([&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
+        })
+        .with_twin([](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); })
+        .with_identities(diagonal_jacobian({"s"}));
 }
 
 } // namespace chalkgrad

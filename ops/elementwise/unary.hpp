@@ -39,4 +39,15 @@
         }                                                                                       \
         __VA_ARGS__                                                                             \
     };
+
+/// In namespace chalkgrad: the function op(x) in all scalars and its entry, which goes on with the arguments of unary_entry.
+#define CHALKGRAD_UNARY_OP(op, Rule, ...)                                      \
+    template <class T> Var<T> op(const Var<T>& x) { return apply(Rule{}, x); } \
+    template Var<double> op(const Var<double>&);                               \
+    template Var<float> op(const Var<float>&);                                 \
+    template Var<long double> op(const Var<long double>&);                     \
+    template Var<Dual<double>> op(const Var<Dual<double>>&);                   \
+    template Var<half> op(const Var<half>&);                                   \
+    template Var<bfloat16> op(const Var<bfloat16>&);                           \
+    CatalogEntry op##_entry() { return unary_entry(#op, plain<Rule>, __VA_ARGS__); }
 #endif

@@ -63,25 +63,17 @@ namespace chalkgrad {
 /// For gates whose only kink is at 0; homogeneous in `linear_in`.
 inline CatalogEntry gated_entry(const char* name, const char* formula, PlainRule rule,
     std::vector<const char*> linear_in, std::function<Var<double>(Arguments<double>&)> composed) {
-    return {.name = name,
-        .formula = formula,
-        .section = "§8",
-        .inputs = "g u",
-        .rule = rule,
-        .samples =
-            [](Generator& rng) {
-                return drawn({"rows: g(3,5) u(3,5)", "eleven: g(11) u(11)", "one: g(1) u(1)", "number: g() u()"},
-                    [&](std::string_view input, const Shape& shape) {
-                        return away_from(0, input == "g" ? 0.05 : 0, rng.standard_normal(shape));
-                    });
-            },
-        .composed = std::move(composed),
-        .identities =
-            [=](const Sample&) {
-                std::vector<Identity> known = element_by_element({"g", "u"});
-                for (const char* input : linear_in) known.push_back(homogeneous(input, 1));
-                return known;
-            }};
+    return entry(name, formula, "§8", "g u", rule)
+        .with_samples({"rows: g(3,5) u(3,5)", "eleven: g(11) u(11)", "one: g(1) u(1)", "number: g() u()"},
+            [](Generator& rng, std::string_view input, const Shape& shape) {
+                return away_from(0, input == "g" ? 0.05 : 0, rng.standard_normal(shape));
+            })
+        .with_twin(std::move(composed))
+        .with_identities([=](const Sample&) {
+            std::vector<Identity> known = element_by_element({"g", "u"});
+            for (const char* input : linear_in) known.push_back(homogeneous(input, 1));
+            return known;
+        });
 }
 
 } // namespace chalkgrad

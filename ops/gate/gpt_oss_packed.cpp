@@ -78,27 +78,19 @@ static GptOssPacked packed_rule(Settings& c) {
 }
 
 CatalogEntry gpt_oss_packed_entry() {
-    return {.name = "gpt_oss_packed",
-        .formula = "swiglu_act(p[..., 0::2], p[..., 1::2]; alpha, limit, limit, 1)",
-        .section = "§15",
-        .inputs = "p",
-        .rule = [](Settings& c) { return rule_of(packed_rule(c)); },
-        .samples =
-            [](Generator& rng) {
-                return drawn({"rows: p(3,18) alpha=1.702 limit=2", "width_one: p(2,3,2) alpha=1 limit=2",
-                                 "inside: p(22) alpha=1.702 limit=7"},
-                    [&](std::string_view, const Shape& shape) { return around_limits(rng, shape); });
-            },
-        .composed =
-            [](auto& c) {
-                const auto [alpha, limit] = packed_rule(c);
-                return gpt_oss_packed_composed(c.in("p"), alpha, limit);
-            },
-        .identities =
-            [](const Sample&) {
-                return std::vector<Identity>{block_diagonal(
-                    "0 between pairs", "p", [](std::size_t i) { return i; }, [](std::size_t j) { return j / 2; })};
-            }};
+    return entry("gpt_oss_packed", "swiglu_act(p[..., 0::2], p[..., 1::2]; alpha, limit, limit, 1)", "§15", "p",
+        [](Settings& c) { return rule_of(packed_rule(c)); })
+        .with_samples({"rows: p(3,18) alpha=1.702 limit=2", "width_one: p(2,3,2) alpha=1 limit=2",
+                          "inside: p(22) alpha=1.702 limit=7"},
+            [](Generator& rng, std::string_view, const Shape& shape) { return around_limits(rng, shape); })
+        .with_twin([](auto& c) {
+            const auto [alpha, limit] = packed_rule(c);
+            return gpt_oss_packed_composed(c.in("p"), alpha, limit);
+        })
+        .with_identities([](const Sample&) {
+            return std::vector<Identity>{block_diagonal(
+                "0 between pairs", "p", [](std::size_t i) { return i; }, [](std::size_t j) { return j / 2; })};
+        });
 }
 
 } // namespace chalkgrad

@@ -99,21 +99,16 @@ SwigluOptions swiglu_options(Settings& c) {
 } // namespace
 
 CatalogEntry swiglu_act_entry() {
-    return {.name = "swiglu_act",
-        .formula = "g' sigmoid(alpha g') (u' + shift_up); g' = min(g, gate_limit), u' = clip(u, +-up_limit)",
-        .section = "§9",
-        .inputs = "g u",
-        .rule = [](Settings& c) { return rule_of(SwigluAct{swiglu_options(c)}); },
-        .samples =
-            [](Generator& rng) {
-                return drawn({"plain: g(3,5) u(3,5) alpha=1",
-                                 "gpt_oss: g(4,11) u(4,11) alpha=1.702 gate_limit=2 up_limit=2 shift_up=1",
-                                 "gate_clamp: g(2,3) u(2,3) alpha=0.7 gate_limit=2 shift_up=-0.5",
-                                 "up_clamp: g(7) u(7) alpha=-1.3 up_limit=2", "number: g() u() alpha=1.702 shift_up=1"},
-                    [&](std::string_view, const Shape& shape) { return around_limits(rng, shape); });
-            },
-        .composed = [](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); },
-        .identities = diagonal_jacobian({"g", "u"})};
+    return entry("swiglu_act",
+        "g' sigmoid(alpha g') (u' + shift_up); g' = min(g, gate_limit), u' = clip(u, +-up_limit)", "§9", "g u",
+        [](Settings& c) { return rule_of(SwigluAct{swiglu_options(c)}); })
+        .with_samples(
+            {"plain: g(3,5) u(3,5) alpha=1", "gpt_oss: g(4,11) u(4,11) alpha=1.702 gate_limit=2 up_limit=2 shift_up=1",
+                "gate_clamp: g(2,3) u(2,3) alpha=0.7 gate_limit=2 shift_up=-0.5",
+                "up_clamp: g(7) u(7) alpha=-1.3 up_limit=2", "number: g() u() alpha=1.702 shift_up=1"},
+            [](Generator& rng, std::string_view, const Shape& shape) { return around_limits(rng, shape); })
+        .with_twin([](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); })
+        .with_identities(diagonal_jacobian({"g", "u"}));
 }
 
 } // namespace chalkgrad

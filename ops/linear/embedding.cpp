@@ -75,25 +75,19 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry embedding_entry() {
-    return {.name = "embedding",
-        .formula = "rows of a table by their numbers",
-        .section = "§4",
-        .inputs = "table",
-        .rule =
-            [](Settings& c) {
-                return rule_of(Embedding{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("ids"))});
-            },
-        .samples =
-            [](Generator& rng) {
-                // Rows looked up twice, and rows never looked up.
-                std::vector<Sample> samples =
-                    drawn(rng, {"repeated: table(5,3)", "batched: table(4,2)", "one_id: table(3,5)"});
+    return entry("embedding", "rows of a table by their numbers", "§4", "table",
+        [](Settings& c) {
+            return rule_of(Embedding{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("ids"))});
+        })
+        .with_samples(
+            // Rows looked up twice, and rows never looked up.
+            {"repeated: table(5,3)", "batched: table(4,2)", "one_id: table(3,5)"}, {},
+            [](std::vector<Sample>& samples) {
                 const Array<double> ids[] = {{4, 0, 4, 2, 4}, {{1, 1}, {3, 0}}, Array<double>(2.0)};
                 for (std::size_t i = 0; i < samples.size(); ++i) samples[i].constants = {{"ids", ids[i]}};
-                return samples;
-            },
-        .composed = [](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); },
-        .identities = homogeneous_in({{"table", 1}})};
+            })
+        .with_twin([](auto& c) { return embedding_composed(c.in("table"), c.whole_numbers("ids")); })
+        .with_identities(homogeneous_in({{"table", 1}}));
 }
 
 } // namespace chalkgrad

@@ -123,21 +123,14 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry matmul_entry() {
-    return {.name = "matmul",
-        .formula = "a b",
-        .section = "NumPy's @",
-        .inputs = "a b",
-        .rule = plain<Matmul>,
-        .samples =
-            [](Generator& rng) {
-                // Square shapes too: there a forgotten transpose has a legal shape.
-                return drawn(rng, {"square: a(5,5) b(5,5)", "small: a(3,2) b(2,4)", "wide: a(2,11) b(11,3)",
-                                      "batched: a(2,3,4) b(2,4,2)", "shared_weight: a(2,3,4) b(4,4)",
-                                      "shared_rows: a(3,4) b(2,4,3)", "both_broadcast: a(2,1,3,2) b(3,2,2)",
-                                      "row: a(4) b(4,3)", "column: a(3,4) b(4)", "batched_column: a(2,3,4) b(4)",
-                                      "row_batched: a(4) b(2,4,3)", "dot: a(7) b(7)", "one: a(1,1) b(1,1)"});
-            },
-        .identities = homogeneous_in({{"a", 1}, {"b", 1}})};
+    return entry("matmul", "a b", "NumPy's @", "a b", plain<Matmul>)
+        .with_samples(
+            // Square shapes too: there a forgotten transpose has a legal shape.
+            {"square: a(5,5) b(5,5)", "small: a(3,2) b(2,4)", "wide: a(2,11) b(11,3)", "batched: a(2,3,4) b(2,4,2)",
+                "shared_weight: a(2,3,4) b(4,4)", "shared_rows: a(3,4) b(2,4,3)", "both_broadcast: a(2,1,3,2) b(3,2,2)",
+                "row: a(4) b(4,3)", "column: a(3,4) b(4)", "batched_column: a(2,3,4) b(4)",
+                "row_batched: a(4) b(2,4,3)", "dot: a(7) b(7)", "one: a(1,1) b(1,1)"})
+        .with_identities(homogeneous_in({{"a", 1}, {"b", 1}}));
 }
 
 } // namespace chalkgrad

@@ -188,52 +188,36 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry dyisru_b_entry() {
-    return {.name = "dyisru_b",
-        .formula = "gamma x / sqrt(b + x^2) + beta",
-        .section = "§11",
-        .inputs = "x b gamma? beta?",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"b"});
-                return rule_of(DyisruB{});
-            },
-        .samples =
-            [](Generator& rng) {
-                return drawn({"affine: x(3,5) b() gamma(5) beta(5)", "row_of_b: x(2,11) b(11) gamma() beta()",
-                                 "plain: x(2,2,3) b(3)", "row_of_one: x(4,1) b(1) gamma(1)"},
-                    [&](std::string_view input, const Shape& shape) {
-                        return input == "b" ? rng.uniform(0.3, 2, shape) : rng.standard_normal(shape);
-                    });
-            },
-        .composed =
-            [](auto& c) {
-                c.ignore({"b"});
-                return dyisru_b_composed(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
-            },
-        .identities = diagonal_jacobian({"x"})};
+    return entry("dyisru_b", "gamma x / sqrt(b + x^2) + beta", "§11", "x b gamma? beta?",
+        [](Settings& c) {
+            c.ignore({"b"});
+            return rule_of(DyisruB{});
+        })
+        .with_samples({"affine: x(3,5) b() gamma(5) beta(5)", "row_of_b: x(2,11) b(11) gamma() beta()",
+                          "plain: x(2,2,3) b(3)", "row_of_one: x(4,1) b(1) gamma(1)"},
+            [](Generator& rng, std::string_view input, const Shape& shape) {
+                return input == "b" ? rng.uniform(0.3, 2, shape) : rng.standard_normal(shape);
+            })
+        .with_twin([](auto& c) {
+            c.ignore({"b"});
+            return dyisru_b_composed(c.in("x"), c.in("b"), c.maybe("gamma"), c.maybe("beta"));
+        })
+        .with_identities(diagonal_jacobian({"x"}));
 }
 CatalogEntry dyisru_softplus_entry() {
-    return {.name = "dyisru_softplus",
-        .formula = "gamma x / sqrt(softplus(r) + floor + x^2) + beta",
-        .section = "§11",
-        .inputs = "x r gamma? beta?",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"b"});
-                return rule_of(DyisruSoftplus{c.number("floor", 0)});
-            },
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng, {"affine: x(3,5) r() gamma(5) beta(5)", "row_of_r: x(2,11) r(11) gamma() floor=0.2",
-                                      "plain: x(2,2,3) r(3) floor=1e-6"});
-            },
-        .composed =
-            [](auto& c) {
-                c.ignore({"b"});
-                return dyisru_softplus_composed(
-                    c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
-            },
-        .identities = diagonal_jacobian({"x"})};
+    return entry("dyisru_softplus", "gamma x / sqrt(softplus(r) + floor + x^2) + beta", "§11", "x r gamma? beta?",
+        [](Settings& c) {
+            c.ignore({"b"});
+            return rule_of(DyisruSoftplus{c.number("floor", 0)});
+        })
+        .with_samples({"affine: x(3,5) r() gamma(5) beta(5)", "row_of_r: x(2,11) r(11) gamma() floor=0.2",
+            "plain: x(2,2,3) r(3) floor=1e-6"})
+        .with_twin([](auto& c) {
+            c.ignore({"b"});
+            return dyisru_softplus_composed(
+                c.in("x"), c.in("r"), c.maybe("gamma"), c.maybe("beta"), c.number("floor", 0));
+        })
+        .with_identities(diagonal_jacobian({"x"}));
 }
 
 } // namespace chalkgrad

@@ -92,19 +92,11 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry dyt_entry() {
-    return {.name = "dyt",
-        .formula = "gamma tanh(alpha x) + beta",
-        .section = "§11",
-        .inputs = "x alpha gamma? beta?",
-        .rule = plain<Dyt>,
-        .samples =
-            [](Generator& rng) {
-                return drawn(
-                    rng, {"affine: x(3,5) alpha() gamma(5) beta(5)", "plain: x(2,11) alpha()",
-                             "numbers: x(2,2,3) alpha() gamma() beta()", "row_of_one: x(4,1) alpha() gamma(1)"});
-            },
-        .composed = [](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); },
-        .identities = diagonal_jacobian({"x"})};
+    return entry("dyt", "gamma tanh(alpha x) + beta", "§11", "x alpha gamma? beta?", plain<Dyt>)
+        .with_samples({"affine: x(3,5) alpha() gamma(5) beta(5)", "plain: x(2,11) alpha()",
+            "numbers: x(2,2,3) alpha() gamma() beta()", "row_of_one: x(4,1) alpha() gamma(1)"})
+        .with_twin([](auto& c) { return dyt_composed(c.in("x"), c.in("alpha"), c.maybe("gamma"), c.maybe("beta")); })
+        .with_identities(diagonal_jacobian({"x"}));
 }
 
 } // namespace chalkgrad

@@ -94,41 +94,28 @@ static double eps_of(Settings& c) { return c.number("eps", 1e-12); }
 static Guard guard_of(Settings& c) { return guard_of("l2_normalize", c.word("guard", "floor")); }
 
 CatalogEntry l2_normalize_entry() {
-    return {.name = "l2_normalize",
-        .formula = "x / max(|x|, eps), or x / sqrt(|x|^2 + eps)",
-        .section = "§7",
-        .rule =
-            [](Settings& c) {
-                return rule_of(L2Normalize{eps_of(c), guard_of(c)});
-            },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples = drawn(
-                    rng, {"both_sides: x(4,5) eps=0.05", "floor: x(2,2,3) eps=1e-12",
-                             "additive: x(2,11) eps=0.1 guard=additive", "row_of_one: x(3,1) eps=0.1 guard=additive"});
+    return entry("l2_normalize", "x / max(|x|, eps), or x / sqrt(|x|^2 + eps)", "§7", "x",
+        [](Settings& c) {
+            return rule_of(L2Normalize{eps_of(c), guard_of(c)});
+        })
+        .with_samples({"both_sides: x(4,5) eps=0.05", "floor: x(2,2,3) eps=1e-12",
+                          "additive: x(2,11) eps=0.1 guard=additive", "row_of_one: x(3,1) eps=0.1 guard=additive"},
+            {},
+            [](std::vector<Sample>& samples) {
                 // Rows on both sides of the floor: standard normal rows of 5 are longer than 0.05, those of 4e-3 shorter.
                 for (std::size_t j = 0; j < 5; ++j) samples[0].inputs[0].values(2, j) *= 4e-3;
-                return samples;
-            },
-        .composed = [](auto& c) { return l2_normalize_composed(c.in("x"), eps_of(c), guard_of(c)); },
-        .identities =
-            [](const Sample& s) {
-                const Array<double>& x = *s.input("x");
-                const Attribute* guard = s.attributes.find("guard");
-                const bool additive = guard != nullptr && to_string(*guard) == "additive";
-                const double eps = s.number("eps", 1e-12);
-                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                    double square = 0;
-                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                    const double slope = additive                  ? eps / ((square + eps) * std::sqrt(square + eps))
-                                         : std::sqrt(square) < eps ? 1 / eps
-                                                                   : 0;
-                    for (std::size_t j = 0; j < d; ++j) out[j] = slope * row[j];
-                });
-                const std::size_t d = last_extent(x);
-                return std::vector<Identity>{known_product("J x is what the guard leaves of x", "x", x, product),
-                    block_diagonal_rows("x", d, d)};
-            }};
+            })
+        .with_twin([](auto& c) { return l2_normalize_composed(c.in("x"), eps_of(c), guard_of(c)); })
+        .with_identities([](const Sample& s) {
+            const Attribute* guard = s.attributes.find("guard");
+            const bool additive = guard != nullptr && to_string(*guard) == "additive";
+            const double eps = s.number("eps", 1e-12);
+            return radial("J x is what the guard leaves of x", *s.input("x"), [=](double square, double) {
+                return additive                  ? eps / ((square + eps) * std::sqrt(square + eps))
+                       : std::sqrt(square) < eps ? 1 / eps
+                                                 : 0;
+            });
+        });
 }
 
 } // namespace chalkgrad

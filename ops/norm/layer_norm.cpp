@@ -114,42 +114,34 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry layer_norm_entry() {
-    return {.name = "layer_norm",
-        .formula = "gamma (x - mean) / sqrt(var + eps) + beta",
-        .section = "§5",
-        .inputs = "x gamma? beta?",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"seed", "row_rms"});
-                return rule_of(LayerNorm{c.number("eps", 1e-5)});
-            },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples =
-                    drawn(rng, {"affine: x(4,5) gamma(5) beta(5) eps=1e-6", "plain: x(2,3) eps=0.1",
-                                   "gain_only: x(5,4) gamma(4) eps=1e-5", "bias_only: x(2,11) beta(11) eps=1e-2",
-                                   "numbers: x(2,2,3) gamma() beta() eps=1e-2"});
+    return entry("layer_norm", "gamma (x - mean) / sqrt(var + eps) + beta", "§5", "x gamma? beta?",
+        [](Settings& c) {
+            c.ignore({"seed", "row_rms"});
+            return rule_of(LayerNorm{c.number("eps", 1e-5)});
+        })
+        .with_samples(
+            {"affine: x(4,5) gamma(5) beta(5) eps=1e-6", "plain: x(2,3) eps=0.1", "gain_only: x(5,4) gamma(4) eps=1e-5",
+                "bias_only: x(2,11) beta(11) eps=1e-2", "numbers: x(2,2,3) gamma() beta() eps=1e-2"},
+            {},
+            [](std::vector<Sample>& samples) {
                 // One row's variance is about ε, where an ε left out of the backward shows; one row has a mean far from zero.
                 Array<double>& x = samples[0].inputs[0].values;
                 for (std::size_t j = 0; j < 5; ++j) {
                     x(1, j) *= 1e-3;
                     x(2, j) += 30;
                 }
-                return samples;
-            },
-        .composed =
-            [](auto& c) {
-                return layer_norm_composed(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5));
-            },
-        .identities =
-            [](const Sample& s) {
-                const Array<double>& x = *s.input("x");
-                const std::size_t d = last_extent(x);
-                std::vector<Identity> known{
-                    known_product("J 1 = 0 in every row", "x", constant_along(-1, x)), block_diagonal_rows("x", d, d)};
-                if (s.input("gamma") != nullptr && s.input("beta") == nullptr) known.push_back(homogeneous("gamma", 1));
-                return known;
-            }};
+            })
+        .with_twin([](auto& c) {
+            return layer_norm_composed(c.in("x"), c.maybe("gamma"), c.maybe("beta"), c.number("eps", 1e-5));
+        })
+        .with_identities([](const Sample& s) {
+            const Array<double>& x = *s.input("x");
+            const std::size_t d = last_extent(x);
+            std::vector<Identity> known{
+                known_product("J 1 = 0 in every row", "x", constant_along(-1, x)), block_diagonal_rows("x", d, d)};
+            if (s.input("gamma") != nullptr && s.input("beta") == nullptr) known.push_back(homogeneous("gamma", 1));
+            return known;
+        });
 }
 
 } // namespace chalkgrad

@@ -128,56 +128,44 @@ CatalogEntry rms_norm_entry() {
         c.ignore({"seed", "row_rms"});
         return rms_norm(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c), cast_of(c));
     };
-    return {.name = "rms_norm",
-        .formula = "gamma x / sqrt(mean(x^2) + eps)",
-        .section = "§5",
-        .inputs = "x gamma?",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"seed", "row_rms"});
-                cast_of(c);
-                return rule_of(RmsNorm{c.number("eps", 1e-6), gain_of(c)});
-            },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples =
-                    drawn(rng, {"row_of_sqrt_eps: x(4,6) gamma(6) eps=1e-6", "no_gain: x(2,3) eps=0.1",
-                                   "number_gain: x(3,5) gamma() eps=1e-2",
-                                   "one_plus_gain: x(2,3,4) gamma(4) eps=1e-5 gain='1 + gamma' cast=before_weight",
-                                   "row_of_eleven: x(5,11) gamma(11) eps=1e-5", "row_of_one: x(3,1) gamma(1) eps=0.1"});
+    return entry("rms_norm", "gamma x / sqrt(mean(x^2) + eps)", "§5", "x gamma?",
+        [](Settings& c) {
+            c.ignore({"seed", "row_rms"});
+            cast_of(c);
+            return rule_of(RmsNorm{c.number("eps", 1e-6), gain_of(c)});
+        })
+        .with_samples({"row_of_sqrt_eps: x(4,6) gamma(6) eps=1e-6", "no_gain: x(2,3) eps=0.1",
+                          "number_gain: x(3,5) gamma() eps=1e-2",
+                          "one_plus_gain: x(2,3,4) gamma(4) eps=1e-5 gain='1 + gamma' cast=before_weight",
+                          "row_of_eleven: x(5,11) gamma(11) eps=1e-5", "row_of_one: x(3,1) gamma(1) eps=0.1"},
+            {},
+            [](std::vector<Sample>& samples) {
                 // The mean square of one row is ε: there an ε left out of the backward shows.
                 for (std::size_t j = 0; j < 6; ++j) samples[0].inputs[0].values(1, j) *= 1e-3;
-                return samples;
-            },
-        .composed =
-            [](auto& c) {
-                cast_of(c);
-                return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
-            },
-        .identities =
-            [](const Sample& s) {
-                // Along x only the distance to ε = 0 is felt: J x = γ x r · ε r².
-                const Array<double>&x = *s.input("x"), *gamma = s.input("gamma");
-                const Attribute* gain = s.attributes.find("gain");
-                const double eps = s.number("eps", 1e-6),
-                             offset = gain != nullptr && to_string(*gain) == "1 + gamma" ? 1 : 0;
-                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                    double square = 0;
-                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                    const double variance = square / static_cast<double>(d) + eps, r = 1 / std::sqrt(variance);
-                    for (std::size_t j = 0; j < d; ++j) {
-                        const double g = gamma == nullptr ? 1 : offset + gamma->data()[gamma->size() == 1 ? 0 : j];
-                        out[j] = g * row[j] * r * (eps / variance);
-                    }
+            })
+        .with_twin([](auto& c) {
+            cast_of(c);
+            return rms_norm_composed(c.in("x"), c.maybe("gamma"), c.number("eps", 1e-6), gain_of(c));
+        })
+        .with_identities([](const Sample& s) {
+            // Along x only the distance to ε = 0 counts: J x = γ x r · ε r².
+            const Array<double>* gamma = s.input("gamma");
+            const Attribute* gain = s.attributes.find("gain");
+            const double eps = s.number("eps", 1e-6),
+                         offset = gain != nullptr && to_string(*gain) == "1 + gamma" ? 1 : 0;
+            std::vector<Identity> known =
+                radial("J x = gamma x r eps r^2", *s.input("x"), [=](double square, double d) {
+                    const double variance = square / d + eps;
+                    return eps / (variance * std::sqrt(variance));
                 });
-                const std::size_t d = last_extent(x);
-                std::vector<Identity> known{
-                    known_product("J x = gamma x r eps r^2", "x", x, product), block_diagonal_rows("x", d, d)};
-                if (gamma != nullptr && offset == 0) known.push_back(homogeneous("gamma", 1));
-                return known;
-            },
-        .lines_half = rounded,
-        .lines_bfloat16 = rounded};
+            if (gamma == nullptr) return known;
+            Array<double>& product = known[0].product;
+            for (std::size_t i = 0; i < product.size(); ++i)
+                product.data()[i] *= offset + gamma->data()[i % gamma->size()];
+            if (offset == 0) known.push_back(homogeneous("gamma", 1));
+            return known;
+        })
+        .with_lines_in_storage(rounded);
 }
 
 } // namespace chalkgrad

@@ -72,35 +72,22 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry rms_norm_floor_entry() {
-    return {.name = "rms_norm_floor",
-        .formula = "x / max(sqrt(mean(x^2)), floor)",
-        .section = "§6",
-        .rule = [](Settings& c) { return rule_of(RmsNormFloor{c.number("floor", 1e-12)}); },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples =
-                    drawn(rng, {"both_sides: x(4,7) floor=0.05", "below: x(2,4) floor=1", "above: x(2,3,5) floor=1e-12",
-                                   "row_of_eleven: x(2,11) floor=1e-12"});
+    return entry("rms_norm_floor", "x / max(sqrt(mean(x^2)), floor)", "§6", "x",
+        [](Settings& c) { return rule_of(RmsNormFloor{c.number("floor", 1e-12)}); })
+        .with_samples({"both_sides: x(4,7) floor=0.05", "below: x(2,4) floor=1", "above: x(2,3,5) floor=1e-12",
+                          "row_of_eleven: x(2,11) floor=1e-12"},
+            {},
+            [](std::vector<Sample>& samples) {
                 // A row on each side of the floor: standard normal rows of 7 lie above 0.05, those of 5e-3 below.
                 for (std::size_t j = 0; j < 7; ++j) samples[0].inputs[0].values(2, j) *= 5e-3;
                 for (double& x : samples[1].inputs[0].values) x *= 1e-2;
-                return samples;
-            },
-        .composed = [](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); },
-        .identities =
-            [](const Sample& s) {
-                const Array<double>& x = *s.input("x");
-                const double floor = s.number("floor", 1e-12);
-                const Array<double> product = by_rows(x, [&](std::size_t d, const double* row, double* out) {
-                    double square = 0;
-                    for (std::size_t j = 0; j < d; ++j) square += row[j] * row[j];
-                    const bool below = std::sqrt(square / static_cast<double>(d)) < floor;
-                    for (std::size_t j = 0; j < d; ++j) out[j] = below ? row[j] / floor : 0;
-                });
-                const std::size_t d = last_extent(x);
-                return std::vector<Identity>{known_product("J x = 0 above the floor, y below it", "x", x, product),
-                    block_diagonal_rows("x", d, d)};
-            }};
+            })
+        .with_twin([](auto& c) { return rms_norm_floor_composed(c.in("x"), c.number("floor", 1e-12)); })
+        .with_identities([](const Sample& s) {
+            const double floor = s.number("floor", 1e-12);
+            return radial("J x = 0 above the floor, y below it", *s.input("x"),
+                [=](double square, double d) { return std::sqrt(square / d) < floor ? 1 / floor : 0; });
+        });
 }
 
 } // namespace chalkgrad

@@ -150,36 +150,28 @@ LossReduction reduction_named(const std::string& word) {
 } // namespace
 
 CatalogEntry cross_entropy_entry() {
-    return {.name = "cross_entropy",
-        .formula = "mean or sum of -log softmax(logits)[target]",
-        .section = "§4",
-        .inputs = "logits",
-        .rule =
-            [](Settings& c) {
-                return rule_of(CrossEntropy{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("targets")),
-                    reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100)});
-            },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples =
-                    drawn(rng, {"mean: logits(4,5) reduction=mean", "sum: logits(3,11) reduction=sum",
-                                   "ignored: logits(4,3) reduction=mean", "batched: logits(2,2,3) ignore_index=7",
-                                   "one_class: logits(2,1)"});
+    return entry("cross_entropy", "mean or sum of -log softmax(logits)[target]", "§4", "logits",
+        [](Settings& c) {
+            return rule_of(CrossEntropy{std::make_shared<const Array<std::int64_t>>(c.whole_numbers("targets")),
+                reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100)});
+        })
+        .with_samples({"mean: logits(4,5) reduction=mean", "sum: logits(3,11) reduction=sum",
+                          "ignored: logits(4,3) reduction=mean", "batched: logits(2,2,3) ignore_index=7",
+                          "one_class: logits(2,1)"},
+            {},
+            [](std::vector<Sample>& samples) {
                 const Array<double> targets[] = {
                     {3, 0, 4, 0}, {10, 2, 2}, {1, -100, 2, -100}, {{1, 0}, {2, 7}}, {0, 0}};
                 for (std::size_t i = 0; i < samples.size(); ++i) samples[i].constants = {{"targets", targets[i]}};
-                return samples;
-            },
-        .composed =
-            [](auto& c) {
-                return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"),
-                    reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
-            },
-        .identities =
-            [](const Sample& s) {
-                return std::vector<Identity>{known_product(
-                    "J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
-            }};
+            })
+        .with_twin([](auto& c) {
+            return cross_entropy_composed(c.in("logits"), c.whole_numbers("targets"),
+                reduction_named(c.word("reduction", "mean")), c.integer("ignore_index", -100));
+        })
+        .with_identities([](const Sample& s) {
+            return std::vector<Identity>{
+                known_product("J 1 = 0 for the logits of a token", "logits", constant_along(-1, *s.input("logits")))};
+        });
 }
 
 } // namespace chalkgrad

@@ -167,34 +167,28 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 CatalogEntry amax_entry() { return reduction_entry<Extreme<1>>("amax", "largest x over axes", "NumPy", 1, 1); }
 CatalogEntry amin_entry() { return reduction_entry<Extreme<-1>>("amin", "smallest x over axes", "NumPy", 1, 1); }
 CatalogEntry logsumexp_entry() {
-    return {.name = "logsumexp",
-        .formula = "log of sum of exp(x + mask) over axes",
-        .section = "§7",
-        .inputs = "x mask|",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"input"});
-                return rule_of(Logsumexp{reduction_of(c)});
-            },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples = reduction_samples(rng),
-                                    more = drawn(rng,
-                                        {"learned_mask: x(2,3,4) mask(3,1) axes=[-1]",
-                                            "hidden_entries: | mask(5) | x(3,5) axes=[-1]", "large: x(2,3) axes=[0]"});
-                Array<double>& hidden = more[1].constants[0].values;
-                hidden(1) = hidden(4) = -HUGE_VAL;
-                more[2].inputs[0].values += 1000.0;
-                samples.insert(samples.end(), more.begin(), more.end());
-                return samples;
-            },
-        .composed =
-            [](auto& c) {
-                c.ignore({"input"});
-                const Reduction r = reduction_of(c);
-                return logsumexp_composed(c.in("x"), r.axes, r.keepdims, c.maybe_constant("mask"));
-            },
-        .identities = [](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; }};
+    return entry("logsumexp", "log of sum of exp(x + mask) over axes", "§7", "x mask|",
+        [](Settings& c) {
+            c.ignore({"input"});
+            return rule_of(Logsumexp{reduction_of(c)});
+        })
+        .with_samples([](Generator& rng) {
+            std::vector<Sample> samples = reduction_samples(rng),
+                                more = drawn(
+                                    rng, {"learned_mask: x(2,3,4) mask(3,1) axes=[-1]",
+                                             "hidden_entries: | mask(5) | x(3,5) axes=[-1]", "large: x(2,3) axes=[0]"});
+            Array<double>& hidden = more[1].constants[0].values;
+            hidden(1) = hidden(4) = -HUGE_VAL;
+            more[2].inputs[0].values += 1000.0;
+            samples.insert(samples.end(), more.begin(), more.end());
+            return samples;
+        })
+        .with_twin([](auto& c) {
+            c.ignore({"input"});
+            const Reduction r = reduction_of(c);
+            return logsumexp_composed(c.in("x"), r.axes, r.keepdims, c.maybe_constant("mask"));
+        })
+        .with_identities([](const Sample& s) { return std::vector<Identity>{moves_along("x", s, 1)}; });
 }
 
 } // namespace chalkgrad

@@ -93,17 +93,13 @@ inline std::vector<Sample> reduction_samples(Generator& rng) {
 template <class Rule>
 CatalogEntry reduction_entry(
     const char* name, const char* formula, const char* section, double degree, std::optional<double> moves) {
-    return {.name = name,
-        .formula = formula,
-        .section = section,
-        .rule = [](Settings& c) { return rule_of(Rule{reduction_of(c)}); },
-        .samples = reduction_samples,
-        .identities =
-            [=](const Sample& s) {
-                std::vector<Identity> known{homogeneous("x", degree)};
-                if (moves) known.push_back(moves_along("x", s, *moves));
-                return known;
-            }};
+    return entry(name, formula, section, "x", [](Settings& c) { return rule_of(Rule{reduction_of(c)}); })
+        .with_samples(reduction_samples)
+        .with_identities([=](const Sample& s) {
+            std::vector<Identity> known{homogeneous("x", degree)};
+            if (moves) known.push_back(moves_along("x", s, *moves));
+            return known;
+        });
 }
 
 } // namespace chalkgrad

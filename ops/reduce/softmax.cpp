@@ -136,21 +136,6 @@ private:
     }
 };
 
-std::vector<Sample> softmax_samples(Generator& rng) {
-    std::vector<Sample> samples =
-        drawn({"rows: x(3,5) axis=-1", "columns: x(4,3) axis=0", "middle: x(2,3,2) axis=1",
-                  "beyond_a_vector: x(2,11) axis=-1", "one: x(3,1) axis=-1", "large: x(2,3) axis=-1",
-                  "causal: x(2,4,4) axis=-1", "learned_mask: x(2,3,4) mask(3,1) axis=1"},
-            [&](std::string_view, const Shape& shape) { // exp(x) of the large ones overflows
-                return shape == Shape{2, 3} ? rng.normal(1000, 2, shape) : rng.standard_normal(shape);
-            });
-    Array<double> causal = Array<double>::from_shape({4, 4});
-    for (std::size_t i = 0; i < 4; ++i)
-        for (std::size_t j = 0; j < 4; ++j) causal(i, j) = j <= i ? 0 : -HUGE_VAL;
-    samples[6].constants = {{"mask", causal}};
-    return samples;
-}
-
 } // namespace
 
 template <class T> Var<T> softmax(const Var<T>& x, std::ptrdiff_t axis, const Var<T>& mask) {
@@ -185,18 +170,25 @@ static std::vector<Identity> softmax_identities(const Sample& s) {
 
 template <bool logarithm>
 static CatalogEntry softmax_like(const char* formula, std::function<Var<double>(Arguments<double>&)> composed) {
-    return {.name = Softmax<logarithm>::name,
-        .formula = formula,
-        .section = "§7",
-        .inputs = "x mask|",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"input"});
-                return rule_of(Softmax<logarithm>{c.integer("axis", -1)});
+    return entry(Softmax<logarithm>::name, formula, "§7", "x mask|",
+        [](Settings& c) {
+            c.ignore({"input"});
+            return rule_of(Softmax<logarithm>{c.integer("axis", -1)});
+        })
+        .with_samples(
+            {"rows: x(3,5) axis=-1", "columns: x(4,3) axis=0", "middle: x(2,3,2) axis=1",
+                "beyond_a_vector: x(2,11) axis=-1", "one: x(3,1) axis=-1", "large: x(2,3) axis=-1",
+                "causal: x(2,4,4) axis=-1", "learned_mask: x(2,3,4) mask(3,1) axis=1"},
+            [](Generator& rng, std::string_view, const Shape& shape) { // exp(x) of the large ones overflows
+                return shape == Shape{2, 3} ? rng.normal(1000, 2, shape) : rng.standard_normal(shape);
             },
-        .samples = softmax_samples,
-        .composed = std::move(composed),
-        .identities = softmax_identities};
+            [](std::vector<Sample>& samples) {
+                Array<double> causal = Array<double>::from_shape({4, 4});
+                for (std::size_t i = 0; i < 16; ++i) causal.data()[i] = i % 4 <= i / 4 ? 0 : -HUGE_VAL;
+                samples[6].constants = {{"mask", causal}};
+            })
+        .with_twin(std::move(composed))
+        .with_identities(softmax_identities);
 }
 CatalogEntry softmax_entry() {
     return softmax_like<false>("exp(x + mask) / sum exp(x + mask)",

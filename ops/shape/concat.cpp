@@ -100,28 +100,16 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry concat_entry() {
-    return {.name = "concat",
-        .formula = "arrays behind each other along an axis",
-        .section = "NumPy",
-        .inputs = "...",
-        .rule = [](Settings& c) { return rule_of(Join<true>{c.integer("axis", 0)}); },
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng, {"columns: a(2,3) b(2,1) c(2,4) axis=-1", "rows: a(2,3) b(3,3) axis=0",
-                                      "middle: a(2,2,3) b(2,1,3) axis=1"});
-            }};
+    return entry("concat", "arrays behind each other along an axis", "NumPy", "...",
+        [](Settings& c) { return rule_of(Join<true>{c.integer("axis", 0)}); })
+        .with_samples({"columns: a(2,3) b(2,1) c(2,4) axis=-1", "rows: a(2,3) b(3,3) axis=0",
+            "middle: a(2,2,3) b(2,1,3) axis=1"});
 }
 CatalogEntry stack_entry() {
-    return {.name = "stack",
-        .formula = "arrays of one shape along a new axis",
-        .section = "NumPy",
-        .inputs = "...",
-        .rule = [](Settings& c) { return rule_of(Join<false>{c.integer("axis", 0)}); },
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng, {"last: a(2,3) b(2,3) c(2,3) axis=-1", "first: a(2,3) b(2,3) c(2,3) axis=0",
-                                      "middle: a(2,3) b(2,3) c(2,3) axis=1", "numbers: a() b() c() axis=0"});
-            }};
+    return entry("stack", "arrays of one shape along a new axis", "NumPy", "...",
+        [](Settings& c) { return rule_of(Join<false>{c.integer("axis", 0)}); })
+        .with_samples({"last: a(2,3) b(2,3) c(2,3) axis=-1", "first: a(2,3) b(2,3) c(2,3) axis=0",
+            "middle: a(2,3) b(2,3) c(2,3) axis=1", "numbers: a() b() c() axis=0"});
 }
 
 } // namespace chalkgrad

@@ -56,21 +56,14 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry repeat_kv_entry() {
-    return {.name = "repeat_kv",
-        .formula = "each key-value head heads_out/H_kv times",
-        .section = "grouped-query attention",
-        .inputs = "k",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"layout"});
-                return rule_of(RepeatKv{static_cast<std::size_t>(std::max<std::ptrdiff_t>(c.integer("heads_out"), 0))});
-            },
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng, {"two_to_four: k(2,3,2) heads_out=4", "batched: k(2,2,1,3) heads_out=6",
-                                      "same: k(2,2,2) heads_out=2"});
-            },
-        .identities = homogeneous_in({{"k", 1}})};
+    return entry("repeat_kv", "each key-value head heads_out/H_kv times", "grouped-query attention", "k",
+        [](Settings& c) {
+            c.ignore({"layout"});
+            return rule_of(RepeatKv{static_cast<std::size_t>(std::max<std::ptrdiff_t>(c.integer("heads_out"), 0))});
+        })
+        .with_samples(
+            {"two_to_four: k(2,3,2) heads_out=4", "batched: k(2,2,1,3) heads_out=6", "same: k(2,2,2) heads_out=2"})
+        .with_identities(homogeneous_in({{"k", 1}}));
 }
 
 } // namespace chalkgrad

@@ -121,37 +121,24 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry reshape_entry() {
-    return {.name = "reshape",
-        .formula = "x in row-major order under another shape",
-        .section = "NumPy",
-        .rule =
-            [](Settings& c) {
-                const auto shape = c.integers("shape");
-                if (!shape) throw Error("reshape: the attribute 'shape' is missing; give a list of extents");
-                return rule_of(Reshape{{"reshape", *shape}});
-            },
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng, {"rows: x(3,4) shape=[4,3]", "split: x(3,6) shape=[3,2,-1]",
-                                      "flat: x(2,3,2) shape=[-1]", "number: x(1,1) shape=[]"});
-            },
-        .identities = homogeneous_in({{"x", 1}})};
+    return entry("reshape", "x in row-major order under another shape", "NumPy", "x",
+        [](Settings& c) {
+            const auto shape = c.integers("shape");
+            if (!shape) throw Error("reshape: the attribute 'shape' is missing; give a list of extents");
+            return rule_of(Reshape{{"reshape", *shape}});
+        })
+        .with_samples({"rows: x(3,4) shape=[4,3]", "split: x(3,6) shape=[3,2,-1]", "flat: x(2,3,2) shape=[-1]",
+            "number: x(1,1) shape=[]"})
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 CatalogEntry transpose_entry() {
-    return {.name = "transpose",
-        .formula = "axis i of y is axis axes[i] of x",
-        .section = "NumPy",
-        .rule =
-            [](Settings& c) {
-                return rule_of(Transpose{{"transpose", c.integers("axes").value_or(std::vector<std::ptrdiff_t>())}});
-            },
-        .samples =
-            [](Generator& rng) {
-                return drawn(
-                    rng, {"reversed: x(3,5) axes=null", "cycle: x(2,3,4) axes=[2,0,1]", "heads: x(3,2,4) axes=[1,0,2]",
-                             "reversed_three: x(2,3,4) axes=[-1,1,0]", "beyond_a_tile: x(3,19) axes=[1,0]"});
-            },
-        .identities = homogeneous_in({{"x", 1}})};
+    return entry("transpose", "axis i of y is axis axes[i] of x", "NumPy", "x",
+        [](Settings& c) {
+            return rule_of(Transpose{{"transpose", c.integers("axes").value_or(std::vector<std::ptrdiff_t>())}});
+        })
+        .with_samples({"reversed: x(3,5) axes=null", "cycle: x(2,3,4) axes=[2,0,1]", "heads: x(3,2,4) axes=[1,0,2]",
+            "reversed_three: x(2,3,4) axes=[-1,1,0]", "beyond_a_tile: x(3,19) axes=[1,0]"})
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 
 } // namespace chalkgrad

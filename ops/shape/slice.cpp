@@ -196,17 +196,12 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry slice_entry() {
-    return {.name = "slice",
-        .formula = "x[start:stop:step, ...]",
-        .section = "Python",
-        .rule = [](Settings& c) { return rule_of(slice_rule(parse_slice(c.word("slice")))); },
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng, {"even: x(3,6) slice='[..., ::2]'", "odd: x(3,7) slice='[..., 1::2]'",
-                                      "rows: x(5,3) slice='[1:-1]'", "backwards: x(4,5) slice='[::-1, 4:0:-2]'",
-                                      "one: x(2,3,4) slice='[1, ..., -1]'", "new_axis: x(2,3) slice='[:, None, 1:]'"});
-            },
-        .identities = homogeneous_in({{"x", 1}})};
+    return entry("slice", "x[start:stop:step, ...]", "Python", "x",
+        [](Settings& c) { return rule_of(slice_rule(parse_slice(c.word("slice")))); })
+        .with_samples({"even: x(3,6) slice='[..., ::2]'", "odd: x(3,7) slice='[..., 1::2]'",
+            "rows: x(5,3) slice='[1:-1]'", "backwards: x(4,5) slice='[::-1, 4:0:-2]'",
+            "one: x(2,3,4) slice='[1, ..., -1]'", "new_axis: x(2,3) slice='[:, None, 1:]'"})
+        .with_identities(homogeneous_in({{"x", 1}}));
 }
 
 } // namespace chalkgrad

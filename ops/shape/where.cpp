@@ -61,31 +61,23 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 CatalogEntry where_entry() {
-    return {.name = "where",
-        .formula = "a where cond holds, else b",
-        .section = "NumPy",
-        .inputs = "a b",
-        .rule =
-            [](Settings& c) {
-                const Array<double>& numbers = c.constant("cond");
-                Array<bool> condition(numbers.shape());
-                for (std::size_t i = 0; i < numbers.size(); ++i) condition.data()[i] = numbers.data()[i] != 0;
-                return rule_of(Where(std::move(condition)));
-            },
-        .samples =
-            [](Generator& rng) {
-                const auto draw = [&](std::string_view input, const Shape& shape) {
-                    if (input != "cond") return rng.standard_normal(shape);
-                    Array<double> condition = rng.random(shape);
-                    for (double& x : condition) x = x < 0.5;
-                    condition.data()[0] = 1; // both occur
-                    condition.data()[condition.size() - 1] = 0;
-                    return condition;
-                };
-                return drawn({"same_shape: | cond(3,5) | a(3,5) b(3,5)", "number: | cond(2,4) | a() b(2,4)",
-                                 "broadcast: | cond(3,1) | a(4) b(2,1,1)"},
-                    draw);
-            }};
+    return entry("where", "a where cond holds, else b", "NumPy", "a b",
+        [](Settings& c) {
+            const Array<double>& numbers = c.constant("cond");
+            Array<bool> condition(numbers.shape());
+            for (std::size_t i = 0; i < numbers.size(); ++i) condition.data()[i] = numbers.data()[i] != 0;
+            return rule_of(Where(std::move(condition)));
+        })
+        .with_samples({"same_shape: | cond(3,5) | a(3,5) b(3,5)", "number: | cond(2,4) | a() b(2,4)",
+                          "broadcast: | cond(3,1) | a(4) b(2,1,1)"},
+            [](Generator& rng, std::string_view input, const Shape& shape) {
+                if (input != "cond") return rng.standard_normal(shape);
+                Array<double> condition = rng.random(shape);
+                for (double& x : condition) x = x < 0.5;
+                condition.data()[0] = 1; // both occur
+                condition.data()[condition.size() - 1] = 0;
+                return condition;
+            });
 }
 
 } // namespace chalkgrad

@@ -245,66 +245,45 @@ SinkhornOptions options_of(const char* op, Settings& c) {
 } // namespace
 
 CatalogEntry mhc_mix_fixed_entry() {
-    return {.name = "mhc_mix_fixed",
-        .formula = "A X, A constant",
-        .section = "§12",
-        .inputs = "X A!",
-        .rule = plain<MixFixed>,
-        .samples =
-            [](Generator& rng) {
-                return drawn(rng,
-                    {"two_streams: X(2,5) | A(2,2)", "batch: X(2,3,3) | A(3,3)", "long_streams: X(4,11) | A(4,4)"});
-            },
-        .composed = [](auto& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); },
-        .identities = homogeneous_in({{"X", 1}})};
+    return entry("mhc_mix_fixed", "A X, A constant", "§12", "X A!", plain<MixFixed>)
+        .with_samples({"two_streams: X(2,5) | A(2,2)", "batch: X(2,3,3) | A(3,3)", "long_streams: X(4,11) | A(4,4)"})
+        .with_twin([](auto& c) { return mhc_mix_fixed_composed(c.in("X"), c.constant("A")); })
+        .with_identities(homogeneous_in({{"X", 1}}));
 }
 
 CatalogEntry mhc_mix_param_entry() {
-    return {.name = "mhc_mix_param",
-        .formula = "A X, A = sinkhorn_log(m)",
-        .section = "§12",
-        .inputs = "X m",
-        .rule = [](Settings& c) { return rule_of(MixParam{options_of("mhc_mix_param", c)}); },
-        .samples =
-            [](Generator& rng) {
-                std::vector<Sample> samples = drawn(rng, {"two_streams: X(2,3) m(2,2) iterations=20 order=rows_first",
-                                                             "batch: X(2,4,5) m(4,4) iterations=3 order=cols_first",
-                                                             "limit: X(3,1) m(3,3) iterations=80 gradient=implicit"});
+    return entry("mhc_mix_param", "A X, A = sinkhorn_log(m)", "§12", "X m",
+        [](Settings& c) { return rule_of(MixParam{options_of("mhc_mix_param", c)}); })
+        .with_samples({"two_streams: X(2,3) m(2,2) iterations=20 order=rows_first",
+                          "batch: X(2,4,5) m(4,4) iterations=3 order=cols_first",
+                          "limit: X(3,1) m(3,3) iterations=80 gradient=implicit"},
+            {},
+            [](std::vector<Sample>& samples) {
                 for (double& m : samples[2].inputs[1].values) m *= 0.5;
-                return samples;
-            },
-        .composed =
-            [](auto& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); },
-        .identities = homogeneous_in({{"X", 1}})};
+            })
+        .with_twin([](auto& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); })
+        .with_identities(homogeneous_in({{"X", 1}}));
 }
 
 CatalogEntry mhc_mix_xdep_entry() {
-    return {.name = "mhc_mix_xdep",
-        .formula = "A(X) X, A = sinkhorn_log(alpha mat(vec(X) W) + bias)",
-        .section = "§12",
-        .inputs = "X W bias alpha",
-        .rule =
-            [](Settings& c) {
-                c.ignore({"formula"});
-                return rule_of(MixXdep{options_of("mhc_mix_xdep", c)});
-            },
-        .samples =
-            [](Generator& rng) {
-                return drawn({"two_streams: X(2,3) W(6,4) bias(2,2) alpha() iterations=20 order=rows_first",
-                                 "batch: X(3,2,3) W(6,4) bias(2,2) alpha() iterations=5 order=cols_first",
-                                 "three_streams: X(3,1) W(3,9) bias(3,3) alpha() iterations=2"},
-                    [&](std::string_view input, const Shape& shape) {
-                        if (input == "alpha") return rng.uniform(0.5, 1.5, shape);
-                        Array<double> x = rng.standard_normal(shape);
-                        return input == "W" ? scaled(0.5, x) : x;
-                    });
-            },
-        .composed =
-            [](auto& c) {
-                c.ignore({"formula"});
-                return mhc_mix_xdep_composed(
-                    c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
-            }};
+    return entry("mhc_mix_xdep", "A(X) X, A = sinkhorn_log(alpha mat(vec(X) W) + bias)", "§12", "X W bias alpha",
+        [](Settings& c) {
+            c.ignore({"formula"});
+            return rule_of(MixXdep{options_of("mhc_mix_xdep", c)});
+        })
+        .with_samples({"two_streams: X(2,3) W(6,4) bias(2,2) alpha() iterations=20 order=rows_first",
+                          "batch: X(3,2,3) W(6,4) bias(2,2) alpha() iterations=5 order=cols_first",
+                          "three_streams: X(3,1) W(3,9) bias(3,3) alpha() iterations=2"},
+            [](Generator& rng, std::string_view input, const Shape& shape) {
+                if (input == "alpha") return rng.uniform(0.5, 1.5, shape);
+                Array<double> x = rng.standard_normal(shape);
+                return input == "W" ? scaled(0.5, x) : x;
+            })
+        .with_twin([](auto& c) {
+            c.ignore({"formula"});
+            return mhc_mix_xdep_composed(
+                c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
+        });
 }
 
 } // namespace chalkgrad

@@ -97,6 +97,7 @@ CHALKGRAD_KERNEL(sinkhorn_forward)
 CHALKGRAD_KERNEL(sinkhorn_unrolled)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -271,38 +272,32 @@ CatalogEntry sinkhorn_log_entry() {
         return sinkhorn_options(
             "sinkhorn_log", c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
     };
-    return {.name = "sinkhorn_log",
-        .formula = "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)",
-        .section = "§12",
-        .inputs = "m",
-        .rule = [=](Settings& c) { return rule_of(SinkhornLog{options(c)}); },
-        .samples =
-            [](Generator& rng) {
-                const Array<double> mild = scaled(0.5, rng.standard_normal({3, 3}));
-                std::vector<Sample> samples = drawn(rng, {"four_streams: m(4,4) iterations=20 order=rows_first",
-                                                             "columns_first: m(3,3) iterations=2 order=cols_first",
-                                                             "one_round: m(5,5) iterations=1 order=rows_first",
-                                                             "odd_columns_first: m(7,7) iterations=3 order=cols_first",
-                                                             "batch: m(2,3,2,2) iterations=4 order=cols_first"});
-                samples.push_back({"limit", {{"m", mild}}, {},
-                    {{"iterations", 80.0}, {"order", std::string("rows_first")},
-                        {"gradient", std::string("implicit")}}});
-                return samples;
-            },
-        .composed = [=](auto& c) { return sinkhorn_log_composed(c.in("m"), options(c)); },
-        .identities =
-            [](const Sample& s) {
-                // A constant added along the lines that are normalised first is gone after the first half-step.
-                const Array<double>& m = *s.input("m");
-                const Attribute* order = s.attributes.find("order");
-                const bool columns = order != nullptr && to_string(*order) == "cols_first";
-                const std::size_t n = last_extent(m) * last_extent(m);
-                return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
-                                                 "m", constant_along(columns ? -2 : -1, m)),
-                    block_diagonal(
-                        "0 between matrices", "m", [=](std::size_t i) { return i / n; },
-                        [=](std::size_t j) { return j / n; })};
-            }};
+    return entry("sinkhorn_log", "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)", "§12",
+        "m", [=](Settings& c) { return rule_of(SinkhornLog{options(c)}); })
+        .with_samples({"limit: m(3,3) iterations=80 order=rows_first gradient=implicit",
+                          "four_streams: m(4,4) iterations=20 order=rows_first",
+                          "columns_first: m(3,3) iterations=2 order=cols_first",
+                          "one_round: m(5,5) iterations=1 order=rows_first",
+                          "odd_columns_first: m(7,7) iterations=3 order=cols_first",
+                          "batch: m(2,3,2,2) iterations=4 order=cols_first"},
+            {},
+            [](std::vector<Sample>& samples) { // the mild one is drawn first, and shown last
+                samples[0].inputs[0].values *= 0.5;
+                std::rotate(samples.begin(), samples.begin() + 1, samples.end());
+            })
+        .with_twin([=](auto& c) { return sinkhorn_log_composed(c.in("m"), options(c)); })
+        .with_identities([](const Sample& s) {
+            // A constant added along the lines that are normalised first is gone after the first half-step.
+            const Array<double>& m = *s.input("m");
+            const Attribute* order = s.attributes.find("order");
+            const bool columns = order != nullptr && to_string(*order) == "cols_first";
+            const std::size_t n = last_extent(m) * last_extent(m);
+            return std::vector<Identity>{known_product(columns ? "J 1 = 0 in every column" : "J 1 = 0 in every row",
+                                             "m", constant_along(columns ? -2 : -1, m)),
+                block_diagonal(
+                    "0 between matrices", "m", [=](std::size_t i) { return i / n; },
+                    [=](std::size_t j) { return j / n; })};
+        });
 }
 
 } // namespace chalkgrad
