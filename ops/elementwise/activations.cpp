@@ -4,7 +4,7 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// Φ(x) is kept for the backward, which then needs one exponential in place of two: erfc is the dearest of all functions here.
+// Φ(x) is kept for the backward, which then needs one exponential in place of two: erfc costs more than any other function here.
 template <class T> void gelu_erf_forward(std::size_t n, const T* x, T* cdf, T* y) {
     each<T>(n, [=](std::size_t i) FAST {
         const T z = held_below(x[i], T(200));
