@@ -63,6 +63,15 @@ inline Gap largest_gap(const Array<double>& x, const Array<double>& a, const Arr
     return gap;
 }
 
+/// How many numbers the variables of a tape hold: all of them, or those of that name.
+inline double parameters_on(const Tape& tape, std::string_view name = {}) {
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < tape.size(); ++i)
+        if (const Line line = tape.line(i); line.kind == Line::Kind::variable && (name.empty() || line.name == name))
+            total += line.shape.size();
+    return double(total);
+}
+
 /// `depth` matrices of N(0, 1/d): each keeps the scale of what it multiplies.
 inline std::vector<Array<double>> random_matrices(Generator& rng, std::size_t depth, std::size_t d) {
     std::vector<Array<double>> w;

@@ -6,7 +6,7 @@ namespace chalkgrad::ffn_budget_experiment {
 namespace {
 
 /// Parameters of an FFN, counted off the tape that ran it.
-std::size_t parameters(std::size_t d, std::size_t width, bool gated) {
+double parameters(std::size_t d, std::size_t width, bool gated) {
     const Tape tape(Tape::Mode::shapes_only);
     const auto leaf = [&](std::size_t rows, std::size_t columns, bool learned) {
         return tape.leaf<double>({rows, columns}, nullptr, learned);
@@ -14,29 +14,25 @@ std::size_t parameters(std::size_t d, std::size_t width, bool gated) {
     const X x = leaf(1, d, false), w1 = leaf(d, width, true), w2 = leaf(width, d, true);
     const X h = gated ? swiglu_act(matmul(x, w1), matmul(x, leaf(d, width, true))) : gelu_erf(matmul(x, w1));
     matmul(h, w2);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < tape.size(); ++i)
-        if (tape.line(i).kind == Line::Kind::variable) count += tape.line(i).shape.size();
-    return count;
+    return parameters_on(tape);
 }
 
 } // namespace
 
 void run(Report& report, const ExperimentOptions&) {
     constexpr std::size_t d = 768;
+    report.number("FFN of width 4 d, d = 768", parameters(d, 4 * d, false), 4718592, exact, "course §9: 2 d · 4 d");
     report.number(
-        "FFN of width 4 d, d = 768", double(parameters(d, 4 * d, false)), 4718592, exact, "course §9: 2 d · 4 d");
-    report.number("SwiGLU of width 8/3 d, d = 768", double(parameters(d, 8 * d / 3, true)), 4718592, exact,
-        "course §9: 3 d · d_ff");
+        "SwiGLU of width 8/3 d, d = 768", parameters(d, 8 * d / 3, true), 4718592, exact, "course §9: 3 d · d_ff");
     // The width at which both cost the same, from the cost of one unit.
     for (const std::size_t width : {768, 4096})
         report.number(fmt::format("matching width, d = {}", width),
-            double(parameters(width, 4 * width, false)) / double(parameters(width, 1, true)), 8 * double(width) / 3,
-            relative(1e-15), "course §9: 8/3 d");
+            parameters(width, 4 * width, false) / parameters(width, 1, true), 8 * double(width) / 3, relative(1e-15),
+            "course §9: 8/3 d");
 
     const Array<double> widths = linspace(d, 4 * d, 13);
     const auto millions = [&](bool gated) {
-        return [=](double width) { return double(parameters(d, std::size_t(width), gated)) / 1e6; };
+        return [=](double width) { return parameters(d, std::size_t(width), gated) / 1e6; };
     };
     report.plot({"budget", "d = 768: the gated FFN meets the budget at 2048, the plain one at 3072", {"width d_ff"},
         {"parameters (millions)"},

@@ -43,15 +43,7 @@ struct Model {
         }
         matmul(norm(h, 1), parameter("output", {d, vocabulary}));
     }
-    /// All leaves of that name, or all.
-    double count(std::string_view name = {}) const {
-        std::size_t total = 0;
-        for (std::size_t i = 0; i < tape.size(); ++i)
-            if (const Line line = tape.line(i);
-                line.kind == Line::Kind::variable && (name.empty() || line.name == name))
-                total += line.shape.size();
-        return double(total);
-    }
+    double count(std::string_view name = {}) const { return parameters_on(tape, name); }
 };
 
 } // namespace
