@@ -48,17 +48,15 @@ function(chalkgrad_embed out)
     set(${out} ${${out}} PARENT_SCOPE)
 endfunction()
 
-# Writes <chalkgrad/NAME>, which includes those of the headers that match, without those that only kernels can include;
-# appends it to the list named by `list`.
+# Writes <chalkgrad/NAME>, which includes those of the headers that match, without those that say `#pragma once // internal`
+# (installed, because others include them; no promise is made of them); appends it to the list named by `list`.
 function(chalkgrad_convenience_header list name purpose match)
     set(text "// ${purpose} (generated).\n#pragma once\n\n#include <chalkgrad/autograd/base/array.hpp>\n")
     foreach(header IN LISTS ${list})
         cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
         if(header MATCHES "${match}" AND NOT header STREQUAL chalkgrad/autograd/base/array.hpp)
-            file(STRINGS ${PROJECT_BINARY_DIR}/include/${header} for_kernels
-                 REGEX "^(#include <chalkgrad/autograd/kernel/kernel.hpp|namespace chalkgrad::CHALKGRAD_ISA|#define CHALKGRAD_ISA)"
-                 LIMIT_COUNT 1)
-            if(NOT for_kernels)
+            file(STRINGS ${PROJECT_BINARY_DIR}/include/${header} internal REGEX "^#pragma once // internal" LIMIT_COUNT 1)
+            if(NOT internal)
                 string(APPEND text "#include <${header}>\n")
             endif()
         endif()

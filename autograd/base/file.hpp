@@ -1,5 +1,5 @@
 // Files that appear whole or not at all, and whole-file reading.
-#pragma once
+#pragma once // internal
 
 #include <filesystem>
 #include <string>

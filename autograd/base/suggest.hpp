@@ -1,5 +1,5 @@
 // Names near a mistyped one, for error messages.
-#pragma once
+#pragma once // internal
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 // Text that may hold anything: finding its well-formed UTF-8.
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The inside of gradcheck: the program under check, its Jacobian as each oracle sees it, and the steps of a check.
 // Users see gradcheck.hpp.
-#pragma once
+#pragma once // internal
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // Slopes of a program by differences: several steps, the best estimate kept, no stencil across a kink.
-#pragma once
+#pragma once // internal
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Scopes that are alike: found by what they do, so that a stack of 32 blocks is drawn once.
-#pragma once
+#pragma once // internal
 
 #include <vector>
 

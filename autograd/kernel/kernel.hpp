@@ -5,7 +5,7 @@
 // may define nothing outside chalkgrad::avx2: an inline function of a library compiled with AVX2 could be picked by the
 // linker for everyone. So kernels call only what this header offers, never <cmath> or <algorithm>. All kernels share
 // the two namespaces: name a helper after its op, too.
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
 // e^x of a long double, three times as fast as libm's: for kernels whose gradcheck waits for little else.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

@@ -1,5 +1,5 @@
 // The numbers behind vector_math.hpp: formats, range reduction, and polynomial coefficients of float and double.
-#pragma once
+#pragma once // internal
 
 #include <cstdint>
 

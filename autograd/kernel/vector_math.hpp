@@ -8,7 +8,7 @@
 //                exp   expm1  log   log1p  tanh  sigmoid  erf   erfc
 //     double     0.89  1.8    0.82  0.82   2.5   2.5      1.4   5.4     (erfc down to 1e-308)
 //     float      0.87  1.6    0.82  0.83   2.5   2.4      1.3   4.7
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/vector_constants.hpp>
 

@@ -64,7 +64,7 @@ public:
         step();
         const auto high = static_cast<std::uint64_t>(state_ >> 64);
         const std::uint64_t folded = high ^ static_cast<std::uint64_t>(state_);
-        const unsigned turn = high >> 58;
+        const auto turn = static_cast<unsigned>(high >> 58);
         return folded >> turn | folded << (-turn & 63);
     }
 

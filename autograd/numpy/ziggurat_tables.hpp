@@ -1,5 +1,5 @@
 // The 256 layers of the ziggurat under exp(-x²/2) that NumPy draws its normals from (Marsaglia and Tsang, 2000).
-#pragma once
+#pragma once // internal
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // A line's numbers as doubles, whatever the tape keeps them in: for printing, drawing and looking for what is not finite.
-#pragma once
+#pragma once // internal
 
 #include <concepts>
 #include <optional>

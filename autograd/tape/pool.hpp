@@ -1,5 +1,5 @@
 // Pool: 64-byte-aligned buffers that are handed out again, so that a steady loop allocates nothing.
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 #include <memory>

@@ -1,5 +1,5 @@
 // Replay: a recorded program run again in another scalar, on other numbers, without recording it anew.
-#pragma once
+#pragma once // internal
 
 #include <cstdint>
 #include <vector>

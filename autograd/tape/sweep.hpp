@@ -1,5 +1,5 @@
 // The reverse sweep over a tape's records. Users call backward() and grad() in var.hpp.
-#pragma once
+#pragma once // internal
 
 #include <functional>
 #include <vector>

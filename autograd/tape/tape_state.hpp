@@ -1,5 +1,5 @@
 // The inside of a tape: plain records in blocks that never move, and everything they point to. Users see Tape and Var.
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 #include <cstdint>

@@ -40,6 +40,15 @@ Place find_chalkgrad() {
             program.string(), prefix.string()));
 }
 
+/// xtensor under g++ needs a way of matching templates that other compilers have anyway, and do not know as an option.
+constexpr const char* gnu_only = "-fno-new-ttp-matching";
+
+bool understands(std::vector<std::string> compiler, const char* option) {
+    const File silence = temporary_file("compile");
+    for (const char* const word : {option, "-fsyntax-only", "-x", "c++", "/dev/null"}) compiler.emplace_back(word);
+    return run_program(compiler, {.out = fileno(silence.get()), .error = fileno(silence.get())}).status == 0;
+}
+
 std::vector<std::string> words(const char* text, char separator) {
     std::vector<std::string> list;
     std::istringstream in(text);
@@ -64,7 +73,9 @@ void compile_program(
     const Place place = find_chalkgrad();
     const char* const chosen = std::getenv("CXX");
     std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
+    const bool is_gnu = understands(command, gnu_only);
     for (const char* const flag : {"-std=c++20", "-O1", "-Wall"}) command.emplace_back(flag);
+    if (is_gnu) command.emplace_back(gnu_only);
     for (const std::string& flag : words(CHALKGRAD_COMPILE_FLAGS, '|')) command.push_back(flag);
     command.insert(command.end(), flags.begin(), flags.end());
     command.push_back("-I" + place.headers.string());

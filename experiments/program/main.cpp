@@ -8,6 +8,7 @@
 #include <chalkgrad/experiments/program/graph.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/version.hpp>
 
 #include <algorithm>
 #include <csignal>

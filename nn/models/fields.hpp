@@ -1,5 +1,5 @@
 // The fields of a config.json: typed access with class defaults, and one clear error for each thing that is wrong.
-#pragma once
+#pragma once // internal
 
 #include <cstdint>
 #include <memory>

@@ -39,7 +39,7 @@ std::optional<RopeOptions> rope_options(const ModelDescription& m, const LayerFa
     if (m.positions.kind != "rope" || !layer.rope) return {};
     const PositionFacts& p = m.positions;
     const bool local = layer.sliding && p.sliding_base;
-    return RopeOptions{.style = p.interleaved ? RopeStyle::interleaved : RopeStyle::half,
+    return RopeOptions{.style = p.interleaved ? RopeStyle::interleaved : RopeStyle::halves,
         .base = local ? *p.sliding_base : p.base,
         .rotary_dim = size(p.rotary_dim),
         .stretch = local ? RopeScaling{} : p.stretch};

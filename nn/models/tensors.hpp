@@ -1,5 +1,5 @@
 // Every learned tensor of a described model, with its shape in letters and in numbers.
-#pragma once
+#pragma once // internal
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // The tensors of an image encoder beside a language model.
-#pragma once
+#pragma once // internal
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 // The kernels of attention, for one tile: some rows of queries of one head, and all keys that any of them sees.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/ops/elementwise/activation_functions.hpp>
 #include <chalkgrad/ops/linear/product.hpp>

@@ -1,5 +1,5 @@
 // Features of a token as heads, and back. H must divide them: the callers say it in their own words.
-#pragma once
+#pragma once // internal
 
 #include <utility>
 #include <vector>

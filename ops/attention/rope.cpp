@@ -133,7 +133,7 @@ struct Rope {
     // The tables: all heads and the backward use them again, and a sine costs as much as turning a dozen pairs.
     std::size_t saved(Shapes in) const { return 2 * tokens(in[0]) * pairs(in[0]); }
     void attributes(Attributes& out) const {
-        out.set("style", std::string(options.style == RopeStyle::half ? "half" : "interleaved"));
+        out.set("style", std::string(options.style == RopeStyle::halves ? "half" : "interleaved"));
         out.set("base", options.base);
         out.set("offset", static_cast<double>(options.offset));
         if (options.rotary_dim) out.set("rotary_dim", static_cast<double>(*options.rotary_dim));
@@ -229,7 +229,7 @@ static RopeOptions options_of(Settings& c) {
     const std::string style = c.word("style", "half");
     if (style != "half" && style != "interleaved")
         throw Error(fmt::format("rope: style is '{}'; it must be half or interleaved", style));
-    o.style = style == "half" ? RopeStyle::half : RopeStyle::interleaved;
+    o.style = style == "half" ? RopeStyle::halves : RopeStyle::interleaved;
     o.base = c.number("base", 10000);
     o.offset = c.integer("offset", 0);
     if (const auto r = c.maybe_integer("rotary_dim")) {

@@ -9,9 +9,9 @@
 
 namespace chalkgrad {
 
-/// Which features make a pair, of r rotated ones: half takes i and i + r/2 (Llama, GPT-NeoX), interleaved 2i and 2i + 1
+/// Which features make a pair, of r rotated ones: halves takes i and i + r/2 (Llama, GPT-NeoX), interleaved 2i and 2i + 1
 /// (RoFormer). These are different functions of the same weights.
-enum class RopeStyle { half, interleaved };
+enum class RopeStyle { halves, interleaved };
 
 /// How angles are slowed for texts longer than those of the training. Of a pair that turns n times within `context` tokens, a share k
 /// of its speed is kept and the rest divided by `factor`. linear: k = 0 (position interpolation, Chen et al. 2023). llama3: k rises from
@@ -30,7 +30,7 @@ const char* name(RopeScaling::Kind kind);
 std::optional<RopeScaling::Kind> stretch_named(std::string_view word);
 
 struct RopeOptions {
-    RopeStyle style = RopeStyle::half;
+    RopeStyle style = RopeStyle::halves;
     double base = 10000;
     std::ptrdiff_t offset = 0;               ///< position of the first token
     std::optional<std::size_t> rotary_dim{}; ///< r: how many leading features turn; all if absent

@@ -1,5 +1,5 @@
 // Ops that record several lines: together under one scope, or not at all.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/tape/tape.hpp>
 

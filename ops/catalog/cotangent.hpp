@@ -1,6 +1,6 @@
 // Whether a cotangent is exactly zero. A slope may be inf or NaN where nobody asks for it (the branch a `where` did not take),
 // and 0·inf would be NaN: rules answer 0 there.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

@@ -1,5 +1,5 @@
 // What ops know of their Jacobians, for the catalogue: invariances, homogeneity, and who does not reach whom.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/ops/catalog/catalog.hpp>
 

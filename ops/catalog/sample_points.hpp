@@ -1,5 +1,5 @@
 // Samples said in one line of text each, and numbers for functions that have a kink or a pole.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/ops/catalog/identities.hpp>
 

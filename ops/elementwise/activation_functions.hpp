@@ -2,7 +2,7 @@
 //
 // x f(x) with f(−∞) = 0 would be −∞·0 = NaN at −inf. So x is held at a point beyond which f is 0 (and x f(x) is −0, its limit)
 // in every scalar. The slopes hold x on both sides.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

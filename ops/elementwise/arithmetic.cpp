@@ -77,5 +77,8 @@ CHALKGRAD_ENTRY(mul, MulRule, "a b", 0, homogeneous_in({{"a", 1}, {"b", 1}}))
 CHALKGRAD_ENTRY(div, DivRule, "a / b", 0.5, homogeneous_in({{"a", 1}, {"b", -1}}))
 #undef CHALKGRAD_ENTRY
 
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
+
 } // namespace chalkgrad
 #endif

@@ -3,7 +3,7 @@
 //
 // An operation is a struct:  static T y(T a, T b),  static T ga(T a, T b, T y, T gy) = gy ∂y/∂a,  gb alike.
 // The gradient of a broadcast operand is summed over what it was broadcast along:  ā = unb(ȳ ∂y/∂a).
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>

@@ -1,5 +1,5 @@
 // Walks the rows of a broadcast operation, so that kernels of two operands see equal, contiguous rows.
-#pragma once
+#pragma once // internal
 
 #include <algorithm>
 #include <cstddef>

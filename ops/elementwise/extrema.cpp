@@ -127,5 +127,8 @@ CatalogEntry logaddexp_entry() {
         .composed = [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); }};
 }
 
+#undef CHALKGRAD_FUNCTION
+#undef CHALKGRAD_ENTRY
+
 } // namespace chalkgrad
 #endif

@@ -1,7 +1,7 @@
 // What the functions of one element share: their kernels and their rule. Included by .cpp files of ops only.
 //
 // A function f is a struct:  static T y(T x),  static T gx(T x, T y, T gy) = gy f′(x).
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>

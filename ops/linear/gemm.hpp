@@ -1,5 +1,5 @@
 // Matrix products of plain memory: C = op(A) op(B) (+ C).
-#pragma once
+#pragma once // internal
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 // Products of small matrices inside kernels. A block of the result, 6 rows of two registers, stays in registers while
 // its terms are added: 12 sums under way hide the time that each addition takes. Measured on AVX2, double, 48 × 96 ×
 // 32: 55 GFLOP/s of 57.6; OpenBLAS 44, since it packs both factors first.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

@@ -1,5 +1,5 @@
 // What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>

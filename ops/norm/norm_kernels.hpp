@@ -1,5 +1,5 @@
 // What the kernels of the norms share: a root mean square at any magnitude.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

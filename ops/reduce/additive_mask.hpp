@@ -1,5 +1,5 @@
 // An optional additive mask: 0 lets an entry through, −inf takes it out, any other number shifts it.
-#pragma once
+#pragma once // internal
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 //
 // x is read in contiguous rows; along the last axes a row belongs to one element of y, else to a row of y, one element each.
 // In the kernels k is that element: 0, or i.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

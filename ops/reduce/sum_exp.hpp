@@ -1,5 +1,5 @@
 // The steps of a softmax, for kernels: the shift, exponentials of numbers that are not above 0, and Σ exp.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 

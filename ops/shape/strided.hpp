@@ -1,5 +1,5 @@
 // Strided views of arrays: what transposing, slicing, joining and repeating have in common.
-#pragma once
+#pragma once // internal
 
 #include <algorithm>
 #include <array>

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(first_token_stays_and_pairs_turn) {
 BOOST_AUTO_TEST_CASE(scores_depend_on_the_distance) {
     Generator rng(1);
     const Array<double> q = rng.standard_normal({1, 10}), k = rng.standard_normal({1, 10});
-    for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
+    for (const RopeStyle style : {RopeStyle::halves, RopeStyle::interleaved}) {
         const auto score = [&](std::ptrdiff_t at_q, std::ptrdiff_t at_k) {
             const Array<double> a = turned(q, {.style = style, .offset = at_q}),
                                 b = turned(k, {.style = style, .offset = at_k});
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(scores_depend_on_the_distance) {
 BOOST_AUTO_TEST_CASE(backward_turns_back) {
     on_every_isa([] {
         Generator rng(2);
-        for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
+        for (const RopeStyle style : {RopeStyle::halves, RopeStyle::interleaved}) {
             Tape tape;
             const Var<double> x = tape.variable(rng.standard_normal({2, 3, 11}));
             const Var<double> y = chalkgrad::rope(x, {.style = style, .offset = 5, .rotary_dim = 6});

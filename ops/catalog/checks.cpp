@@ -1,0 +1,26 @@
+// The wording of the checks that several ops share.
+#include <chalkgrad/ops/catalog/checks.hpp>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace chalkgrad {
+
+void require_positive(const char* op, const char* name, double value) {
+    if (!(value > 0 && std::isfinite(value)))
+        throw Error(fmt::format("{}: {} is {}; it must be finite and positive", op, name, value));
+}
+
+void require_finite(const char* op, const char* name, double value) {
+    if (!std::isfinite(value)) throw Error(fmt::format("{}: {} is {}; it must be finite", op, name, value));
+}
+
+void require_same_shape(const char* op, const char* a_name, const Shape& a, const char* b_name, const Shape& b) {
+    if (!(a == b))
+        throw Error(
+            fmt::format("{}: {} has shape {} and {} has shape {}; they must be the same, nothing is broadcast here", op,
+                a_name, to_string(a), b_name, to_string(b)));
+}
+
+} // namespace chalkgrad
