@@ -66,8 +66,8 @@ std::string formulas_in(std::string page) {
 
 /// Whether words begin here, not the name of a function.
 bool are_words(std::string_view text) {
-    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
-    return end >= 2 && (end == text.npos || std::string_view(" ,.;:)").find(text[end]) != text.npos);
+    const std::size_t end = std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), text.size());
+    return end >= 2 && (end == text.size() || std::string_view(" ,.;:)").find(text[end]) != text.npos);
 }
 
 /// The formula at the head of a comment: up to a stop, a wide gap, a bracket that it did not open, or words.

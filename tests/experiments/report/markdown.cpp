@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(words) {
 
 BOOST_AUTO_TEST_CASE(formulas) {
     BOOST_TEST(html("$a_i < *b*$") == "<p><x-equation>a_i &lt; *b*</x-equation></p>\n");
-    BOOST_TEST(html("$$a\\\\ \nb \\,$$") == "<p><x-equation type=\"display\">a\\\\ \nb \\,</x-equation></p>\n");
+    BOOST_TEST(html("$$a\\\\ \nb \\,$$") == "<p><x-equation type=\"display\">a\\\\  b \\,</x-equation></p>\n");
 }
 
 BOOST_AUTO_TEST_CASE(every_derivation_is_understood) {
