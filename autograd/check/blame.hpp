@@ -1,5 +1,5 @@
 // Blame: which line's own backward is wrong, when a whole program's gradient is; and what kind of mistake it looks like.
-#pragma once
+#pragma once // internal
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // One op of a tape with its own copies of everything, to be run by itself at the values it was recorded with.
-#pragma once
+#pragma once // internal
 
 #include <vector>
 
