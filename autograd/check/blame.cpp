@@ -105,6 +105,57 @@ double transpose_error(const TapeState& tape, const Record& record, SingleOp<dou
 
 } // namespace
 
+const char* describe(Cause cause) {
+    switch (cause) {
+        case Cause::unknown:
+            return "";
+        case Cause::never_written:
+            return "the gradient is zero: it was never written";
+        case Cause::sign:
+            return "the sign is wrong";
+        case Cause::factor:
+            return "off by a constant factor";
+        case Cause::transposed:
+            return "the Jacobian is transposed: the forward map where its transpose should be";
+        case Cause::misplaced:
+            return "gradients arrive at the wrong elements: an axis, a stride, an order, or the other branch";
+        case Cause::not_summed:
+            return "contributions are missing: overwritten where they should be added up, or not summed over the "
+                   "broadcast axis";
+        case Cause::gain:
+            return "each output's gradient, or each input's, has a factor of its own: a gain or a slope is missing or "
+                   "applied twice";
+        case Cause::slopes:
+            return "single elements have wrong slopes: look at the formula of the derivative, its powers and constants";
+        case Cause::along_x:
+            return "a term along x is missing or has a wrong weight: the statistic depends on x too";
+        case Cause::along_centred_x:
+            return "a term along x - mean(x) is missing or has a wrong weight: the variance depends on x too";
+        case Cause::statistic:
+            return "each row misses a multiple of itself and of x: the statistic is another one, by its mean, its root "
+                   "or its epsilon";
+        case Cause::mean_of_cotangent:
+            return "a constant is missing in every row: the mean of the cotangent, or of x, was not subtracted";
+        case Cause::rank_one:
+            return "a rank-1 term is missing or has a wrong weight: the sum over the row that every element shares";
+        case Cause::epsilon:
+            return "wrong where the numbers are small, right elsewhere: epsilon was dropped in the backward";
+        case Cause::small_term:
+            return "a small term is missing: an approximation of the slope, or a sum cut short";
+        case Cause::branch:
+            return "right for some rows, wrong for others: a branch of the forward, such as a floor, was not followed";
+        case Cause::should_be_zero:
+            return "some gradients should be exactly zero: a mask or a clamp was forgotten, or a reduction runs over "
+                   "the wrong axis";
+        case Cause::zeroed:
+            return "some gradients are zero that should not be: a branch closed too much, or a path of dependence left "
+                   "out";
+        case Cause::some_elements:
+            return "a few elements are wrong and all others right: the term of a special element is missing";
+    }
+    return "";
+}
+
 std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
     const Index last = y.checked("blame");
     const TapeState& tape = *y.state();

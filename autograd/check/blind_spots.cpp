@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using BlindSpots = std::vector<std::string>;
 
 /// Inputs of equal numbers, factors of 1 or 0 among others, and sides of kinks that no number lies on, at the program's point.
-BlindSpots blind_spots_of_values(CheckState& s) {
+BlindSpots blind_spots_of_values(CheckedProgram& s) {
     BlindSpots found;
     for (const Var<double>& x : s.inputs) {
         const double* numbers = s.program.values(x.line());
@@ -38,20 +38,19 @@ BlindSpots blind_spots_of_values(CheckState& s) {
 
 /// Whether a block is zero as far as anyone can tell.
 bool is_still(const Block& b) {
-    bool felt = false;
+    bool depends = false;
     b.each([&](std::size_t, std::size_t j, std::size_t k) {
-        felt |= b.on_kink[j] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12;
+        depends |= b.on_kink[j] || std::abs(b.numeric[k]) > b.error[k] || std::abs(b.analytic[k]) > 1e-12;
     });
-    return !felt;
+    return !depends;
 }
 
-/// Inputs that no output feels, and outputs that feel no input, at the recorded point.
-BlindSpots idle(const CheckState& s) {
+/// Inputs that no output depends on, and outputs that depend on no input, at the recorded point.
+BlindSpots idle(const CheckedProgram& s, const Jacobians& jacobians) {
     BlindSpots found;
-    if (s.report.projected) return found;
     const auto name_those = [&](const std::vector<Var<double>>& vars, std::size_t Block::*which, const char* sentence) {
         for (std::size_t v = 0; v < vars.size(); ++v)
-            if (vars[v].size() > 0 && std::all_of(s.blocks.begin(), s.blocks.end(),
+            if (vars[v].size() > 0 && std::all_of(jacobians.blocks.begin(), jacobians.blocks.end(),
                                           [&](const Block& b) { return b.*which != v || is_still(b); }))
                 found.push_back(fmt::format(fmt::runtime(sentence), describe(vars[v])));
     };
@@ -64,20 +63,20 @@ BlindSpots idle(const CheckState& s) {
 }
 
 /// Whether some input leaves all outputs as they are at the program's point: one random sweep for each output.
-bool has_idle_input(CheckState& s) {
+bool has_idle_input(CheckedProgram& s) {
     Generator rng = s.stream(8);
-    std::vector<double> felt(s.inputs.size(), 0);
+    std::vector<double> largest(s.inputs.size(), 0);
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Array<double> w = rng.standard_normal(s.outputs[y].shape());
         s.program.backward(s.output_lines[y], w.data());
         for (std::size_t x = 0; x < s.inputs.size(); ++x)
             if (const double* g = s.program.gradient(s.inputs[x].line()))
-                for (std::size_t j = 0; j < s.inputs[x].size(); ++j) felt[x] = std::max(felt[x], std::abs(g[j]));
+                for (std::size_t j = 0; j < s.inputs[x].size(); ++j) largest[x] = std::max(largest[x], std::abs(g[j]));
     }
-    return std::any_of(felt.begin(), felt.end(), [](double f) { return !(f > 1e-12); });
+    return std::any_of(largest.begin(), largest.end(), [](double f) { return !(f > 1e-12); });
 }
 
-bool all_finite(CheckState& s) {
+bool all_finite(CheckedProgram& s) {
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const double* values = s.program.values(s.output_lines[y]);
         if (!std::all_of(values, values + s.outputs[y].size(), [](double v) { return std::isfinite(v); })) return false;
@@ -85,8 +84,8 @@ bool all_finite(CheckState& s) {
     return true;
 }
 
-/// Draws points of several scales until one has no blind spot; says in which way it differs.
-void propose(CheckState& s) {
+/// Draws points of several scales until one has no blind spot, and says how it begins.
+void propose(CheckedProgram& s, GradcheckReport& report) {
     for (const double scale : {1.0, 3.0, 10.0, 30.0, 0.1, 0.01})
         for (std::uint64_t which = 0; which < 3; ++which) {
             Generator rng = s.stream(9, which);
@@ -103,14 +102,14 @@ void propose(CheckState& s) {
             } catch (const std::exception&) {
                 continue; // the op refuses such numbers
             }
-            s.report.proposal = std::move(point);
+            report.proposal = std::move(point);
             std::string first;
             for (std::size_t x = 0; x < s.inputs.size(); ++x)
-                if (s.report.proposal[x].size() > 0)
+                if (report.proposal[x].size() > 0)
                     first += fmt::format("{}{} begins with {:.3g}", first.empty() ? "" : ", ", describe(s.inputs[x]),
-                        s.report.proposal[x].data()[0]);
-            s.say(fmt::format(
-                "a point that would show it: random numbers of size {:g} (report.proposal; {})", scale, first));
+                        report.proposal[x].data()[0]);
+            say(report, fmt::format("a point that would show it: random numbers of size {:g} (report.proposal; {})",
+                            scale, first));
             s.restore();
             return;
         }
@@ -119,16 +118,18 @@ void propose(CheckState& s) {
 
 } // namespace
 
-void look_for_blind_spots(CheckState& s) {
-    if (s.report.verdict == Verdict::fail) return;
+GradcheckReport with_blind_spots(CheckedProgram& s, const Jacobians& jacobians, GradcheckReport report) {
+    if (report.verdict == Verdict::fail) return report;
     BlindSpots found;
     if (s.options.blind_spots) {
         found = blind_spots_of_values(s);
-        for (std::string& sentence : idle(s)) found.push_back(std::move(sentence));
-        for (const std::string& sentence : found) s.say(sentence);
-        if (!found.empty()) s.report.verdict = Verdict::inconclusive;
+        if (!report.projected)
+            for (std::string& sentence : idle(s, jacobians)) found.push_back(std::move(sentence));
+        for (const std::string& sentence : found) say(report, sentence);
+        if (!found.empty()) report.verdict = Verdict::inconclusive;
     }
-    if (s.report.verdict == Verdict::inconclusive) propose(s);
+    if (report.verdict == Verdict::inconclusive) propose(s, report);
+    return report;
 }
 
 } // namespace chalkgrad::detail

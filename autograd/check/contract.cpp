@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
 #include <chalkgrad/autograd/check/single_op.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/autograd/kernel/isa.hpp>
 
 namespace chalkgrad {
@@ -17,17 +17,17 @@ namespace {
 bool same_bits(const double* a, const double* b, std::size_t n) { return std::memcmp(a, b, n * sizeof(double)) == 0; }
 
 /// Every line of the program still holds what was recorded: ops gave the same numbers again, and wrote to nothing else.
-void check_values(CheckState& s, const char* when) {
+void check_values(CheckedProgram& s, const char* when, Findings& found) {
     const TapeState& tape = *s.outputs.front().state();
     const std::size_t last = *std::max_element(s.output_lines.begin(), s.output_lines.end());
     for (Index i = 0; i <= last; ++i) {
         const Record& record = tape[i];
         if (same_bits(static_cast<const double*>(record.value), s.program.values(i), record.shape->size())) continue;
         if (record.op == nullptr)
-            s.break_contract(
+            found.break_contract(
                 fmt::format("{} changed in {}; an op must leave its inputs as they are", tape.label(i), when));
         else
-            s.break_contract(
+            found.break_contract(
                 fmt::format("{} holds other numbers after {}: it is not deterministic, or its memory was written to",
                     tape.label(i), when));
         return;
@@ -35,7 +35,7 @@ void check_values(CheckState& s, const char* when) {
 }
 
 /// A backward is repeatable to the last bit, linear in cotangents small and large, 0 for one of 0, and knows only its own forward.
-void check_sweeps(CheckState& s) {
+void check_sweeps(CheckedProgram& s, Findings& found) {
     Generator rng = s.stream(1);
     Replay<double> elsewhere(s.outputs);
     for (const Var<double>& x : s.inputs)
@@ -79,7 +79,7 @@ void check_sweeps(CheckState& s) {
                 : !linear      ? "is not linear in the cotangent"
                                : nullptr;
             if (broken == nullptr) continue;
-            s.break_contract(fmt::format("the backward of {} {}", describe(s.outputs[y]), broken));
+            found.break_contract(fmt::format("the backward of {} {}", describe(s.outputs[y]), broken));
             break;
         }
     }
@@ -87,7 +87,7 @@ void check_sweeps(CheckState& s) {
 
 /// Forward and vjp fill all they are handed and never add: the tape's memory is not cleared, and adding up is its own
 /// work.
-void check_assignment(CheckState& s) {
+void check_assignment(const CheckedProgram& s, Findings& found) {
     const TapeState& tape = *s.outputs.front().state();
     constexpr double stale = 1e300;
     for (const std::uint32_t line : s.lines) {
@@ -96,7 +96,7 @@ void check_assignment(CheckState& s) {
         SingleOp<double> op(tape, record);
         const std::vector<double> clean = op.forward();
         if (const auto& y = op.forward(stale); !same_bits(clean.data(), y.data(), y.size()))
-            s.break_contract(fmt::format(
+            found.break_contract(fmt::format(
                 "{} does not fill its output, or adds to what was there; a forward must assign every element",
                 tape.label(line)));
         Generator rng = s.stream(6, line);
@@ -107,7 +107,7 @@ void check_assignment(CheckState& s) {
             if (in[k] == absent || !tape[in[k]].has(Record::needs_grad)) continue;
             const std::vector<double> fresh = op.vjp(k, gy), over = op.vjp(k, gy, stale);
             if (same_bits(fresh.data(), over.data(), fresh.size())) continue;
-            s.break_contract(
+            found.break_contract(
                 fmt::format("{} does not fill the gradient of its input '{}', or adds to what was there; a vjp must "
                             "assign every element "
                             "(the tape adds up)",
@@ -117,7 +117,7 @@ void check_assignment(CheckState& s) {
 }
 
 /// An operand's gradient does not depend on which others are wanted, nor on whether operands share one array.
-void check_operands(CheckState& s) {
+void check_operands(const CheckedProgram& s, Findings& found) {
     const TapeState& tape = *s.outputs.front().state();
     for (const std::uint32_t line : s.lines) {
         const Record& record = tape[line];
@@ -147,7 +147,7 @@ void check_operands(CheckState& s) {
             return gap > 1e-12 * size;
         };
         if (differ(op.vjp_all(wanted, gy), singly))
-            s.break_contract(
+            found.break_contract(
                 fmt::format("{} gives another gradient when not all its inputs want one", tape.label(line)));
         const std::size_t j = wanted[0], k = wanted[1];
         if (!(*tape[in[j]].shape == *tape[in[k]].shape)) continue;
@@ -161,15 +161,17 @@ void check_operands(CheckState& s) {
         }
         shared.forward();
         if (differ(copied.vjp_all(wanted, gy), shared.vjp_all(wanted, gy)))
-            s.break_contract(fmt::format("{} gives another gradient when its inputs '{}' and '{}' are one and the same",
-                tape.label(line), record.op->input_name(j), record.op->input_name(k)));
+            found.break_contract(
+                fmt::format("{} gives another gradient when its inputs '{}' and '{}' are one and the same",
+                    tape.label(line), record.op->input_name(j), record.op->input_name(k)));
     }
 }
 
 // ---- the same answer from other kernels
 
 /// Outputs and gradients of ⟨w, y⟩, one behind the other.
-template <class U> std::vector<double> answers(CheckState& s, Replay<U>& program, const std::vector<Array<double>>& w) {
+template <class U>
+std::vector<double> answers(CheckedProgram& s, Replay<U>& program, const std::vector<Array<double>>& w) {
     std::vector<double> all;
     for (const std::size_t line : s.output_lines)
         std::transform(program.values(line), program.values(line) + program.size(line), std::back_inserter(all),
@@ -191,14 +193,14 @@ struct Part {
     std::size_t size;
     double loss;
 };
-std::vector<Part> parts(const CheckState& s, double epsilon) {
+std::vector<Part> parts(const CheckedProgram& s, double epsilon) {
     std::vector<Part> all;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        // A value is felt to the size of x / length, and rounded as often.
+        // A value weighs up to the size of x / length, and rounded as often.
         double ratio = 1;
         for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            ratio = std::max(ratio, CheckState::size_of(s.inputs[x]) / s.shortest(x));
-        const double loss = 100 * epsilon * ratio * std::max(1.0, CheckState::size_of(s.outputs[y]));
+            ratio = std::max(ratio, CheckedProgram::size_of(s.inputs[x]) / s.shortest(x));
+        const double loss = 100 * epsilon * ratio * std::max(1.0, CheckedProgram::size_of(s.outputs[y]));
         all.push_back({"output " + describe(s.outputs[y]), s.outputs[y].size(), loss});
     }
     for (std::size_t y = 0; y < s.outputs.size(); ++y)
@@ -209,7 +211,7 @@ std::vector<Part> parts(const CheckState& s, double epsilon) {
 
 /// Compares two answers, part by part; `allowed` is what rounding of the inputs changes. The first difference in words,
 /// or nothing.
-std::string disagreement(const CheckState& s, const std::vector<double>& mine, const std::vector<double>& theirs,
+std::string disagreement(const CheckedProgram& s, const std::vector<double>& mine, const std::vector<double>& theirs,
     const std::vector<double>& allowed, double epsilon) {
     std::size_t at = 0;
     for (const Part& part : parts(s, epsilon)) {
@@ -228,18 +230,18 @@ std::string disagreement(const CheckState& s, const std::vector<double>& mine, c
 }
 
 /// How far answers move when inputs change by a few units of epsilon; `possible` turns false where that crosses a kink.
-std::vector<double> movement(CheckState& s, const std::vector<double>& here, const std::vector<Array<double>>& w,
+std::vector<double> movement(CheckedProgram& s, const std::vector<double>& here, const std::vector<Array<double>>& w,
     double epsilon, bool& possible) {
     std::vector<double> most(here.size(), 0);
     for (std::uint64_t which = 3; which < 6 && possible; ++which)
-        possible = s.beside(which, 4 * epsilon, [&] {
+        possible = s.at_perturbed_inputs(which, 4 * epsilon, [&] {
             const std::vector<double> there = answers(s, s.program, w);
             for (std::size_t i = 0; i < here.size(); ++i) most[i] = std::max(most[i], std::abs(there[i] - here[i]));
         });
     return most;
 }
 
-template <class U> void compare_scalar(CheckState& s, const std::vector<Array<double>>& w) {
+template <class U> void compare_scalar(CheckedProgram& s, const std::vector<Array<double>>& w, Findings& found) {
     std::string why;
     if (!Replay<U>::possible(s.outputs, &why)) return;
     Replay<U> program(s.outputs);
@@ -258,10 +260,10 @@ template <class U> void compare_scalar(CheckState& s, const std::vector<Array<do
     if (!possible) return;
     const std::string broken = disagreement(s, mine, theirs, moves, epsilon);
     if (!broken.empty())
-        s.break_contract(fmt::format("the {} kernels give another answer: {}", name(dtype_of<U>), broken));
+        found.break_contract(fmt::format("the {} kernels give another answer: {}", name(dtype_of<U>), broken));
 }
 
-std::vector<Array<double>> draw_cotangents(const CheckState& s) {
+std::vector<Array<double>> draw_cotangents(const CheckedProgram& s) {
     Generator rng = s.stream(7);
     std::vector<Array<double>> w;
     for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
@@ -270,23 +272,25 @@ std::vector<Array<double>> draw_cotangents(const CheckState& s) {
 
 } // namespace
 
-void check_contract(CheckState& s) {
+Findings check_contract(CheckedProgram& s) {
+    Findings found;
     s.restore();
-    check_values(s, "a second run");
-    check_sweeps(s);
-    if (!s.contract_broken) check_values(s, "a backward");
-    check_assignment(s);
-    check_operands(s);
+    check_values(s, "a second run", found);
+    check_sweeps(s, found);
+    if (!found.contract_broken) check_values(s, "a backward", found);
+    check_assignment(s, found);
+    check_operands(s, found);
     const std::vector<Array<double>> w = draw_cotangents(s);
-    compare_scalar<long double>(s, w);
+    compare_scalar<long double>(s, w, found);
     // Beyond this, float has no digits left for what a softmax does with its logits.
     constexpr double reach_of_float = 100;
     if (std::all_of(s.inputs.begin(), s.inputs.end(),
-            [](const Var<double>& x) { return CheckState::size_of(x) <= reach_of_float; }))
-        compare_scalar<float>(s, w);
-    if (!s.options.both_isas) return;
+            [](const Var<double>& x) { return CheckedProgram::size_of(x) <= reach_of_float; }))
+        compare_scalar<float>(s, w, found);
+    if (!s.options.both_isas) return found;
     const std::string broken = compare_instruction_sets(s.outputs, s.inputs, s.options.seed);
-    if (!broken.empty()) s.break_contract(broken);
+    if (!broken.empty()) found.break_contract(broken);
+    return found;
 }
 
 } // namespace detail
@@ -295,7 +299,7 @@ std::string compare_instruction_sets(
     const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, std::uint64_t seed) {
     GradcheckOptions options;
     options.seed = seed;
-    detail::CheckState s(outputs, inputs, options);
+    detail::CheckedProgram s(outputs, inputs, options);
     const std::vector<Array<double>> w = detail::draw_cotangents(s);
     const Isa before = isa();
     std::vector<double> found[2];

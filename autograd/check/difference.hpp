@@ -56,8 +56,8 @@ struct Expected {
 /// How much of a slope dy/dx may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x / length are
 /// rounded there, so a softmax of large logits has no more digits than that leaves; and what it weighs is as large as y.
 inline double rounding_loss(double epsilon, double y, double x, double length) {
-    const double felt = x / length;
-    return epsilon * (1000 * std::max({1.0, y, felt}) + 30 * y * felt) / length;
+    const double ratio = x / length;
+    return epsilon * (1000 * std::max({1.0, y, ratio}) + 30 * y * ratio) / length;
 }
 
 /// A part of a direction: how fast one element of a leaf moves.

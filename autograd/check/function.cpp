@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/checked_program.hpp>
 
 namespace chalkgrad {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad {
 namespace detail {
@@ -14,69 +14,64 @@ namespace {
 
 constexpr std::size_t largest_automatic = 4'000'000, largest_full = 40'000'000; // elements of a Jacobian
 
-/// Names inputs and outputs without a single number; true where nothing else is left.
-bool nothing_to_check(CheckState& s) {
-    bool any_empty = false;
-    std::size_t left[2] = {};
+/// Names inputs and outputs without a single number.
+Findings check_sizes(const CheckedProgram& s) {
+    Findings found;
     for (const auto* vars : {&s.inputs, &s.outputs})
         for (const Var<double>& v : *vars) {
-            left[vars == &s.outputs] += v.size() > 0;
             if (v.size() > 0) continue;
-            any_empty = true;
-            s.say(fmt::format(
+            found.nothing_seen = true;
+            found.say(fmt::format(
                 "{} of shape {} has no numbers: there is nothing to check", describe(v), to_string(v.shape())));
         }
-    if (any_empty) s.report.verdict = Verdict::inconclusive;
-    return left[0] == 0 || left[1] == 0;
+    return found;
 }
 
-/// The whole Jacobian.
-void check_in_full(CheckState& s) {
-    const auto fill = [&](const std::vector<std::vector<Span>>& structure) {
-        s.allocate_blocks(structure);
-        fill_backward(s, &Block::analytic);
-        if (s.has_dual) fill_dual(s);
-        fill_differences(s);
-    };
-    const GradcheckReport before = s.report;
-    fill(find_structure(s));
-    if (s.sparsity_violated) {
-        s.report = before;
-        fill(std::vector<std::vector<Span>>(s.inputs.size()));
-    }
-    measure_rounding(s);
-    if (s.has_dual) check_transpose(s);
-    check_identities(s);
+/// Whether all these are without a single number.
+bool all_empty(const std::vector<Var<double>>& vars) {
+    return std::all_of(vars.begin(), vars.end(), [](const Var<double>& v) { return v.size() == 0; });
 }
 
-void run(CheckState& s) {
+/// The whole Jacobian, sparse where its structure holds, and what must be true of it.
+Measured check_in_full(CheckedProgram& s) {
+    std::optional<Measured> measured = measure_jacobians(s, find_structure(s));
+    if (!measured) measured = measure_jacobians(s, Structure(s.inputs.size()));
+    measure_rounding(s, measured->jacobians);
+    if (s.has_dual) measured->found += check_transpose(s, measured->jacobians);
+    measured->found += check_identities(s, measured->jacobians);
+    return std::move(*measured);
+}
+
+/// Random directions, the whole Jacobian, or one after the other.
+Measured check_jacobians(CheckedProgram& s) {
     std::size_t columns = 0;
     for (const Var<double>& x : s.inputs) columns += x.size();
     const std::size_t elements = s.rows * columns;
-    std::string why;
-    s.has_dual = Replay<long double>::possible(s.outputs, &why) && !s.options.quick;
-    if (!s.has_dual && !s.options.quick) s.say("differences in double, no dual numbers: " + why);
-
     const Coverage wanted = s.options.coverage;
-    const bool projected = s.has_dual && (wanted == Coverage::projected ||
-                                             (wanted == Coverage::automatic && elements > largest_automatic));
-    if (projected && agrees_along_directions(s)) {
-        s.say(fmt::format("{} elements were checked along random directions only", elements));
-    } else if (projected && elements > largest_full) {
-        s.break_contract(fmt::format(
+    if (!s.has_dual || wanted == Coverage::full || (wanted == Coverage::automatic && elements <= largest_automatic))
+        return check_in_full(s);
+    auto [found, agree] = check_along_directions(s);
+    if (agree) found.say(fmt::format("{} elements were checked along random directions only", elements));
+    else if (elements <= largest_full) return check_in_full(s);
+    else
+        found.break_contract(fmt::format(
             "random directions disagree; the Jacobian of {} elements is too large to look for the element", elements));
-    } else {
-        const Verdict verdict = s.report.verdict;
-        const std::string said = s.report.why;
-        s.report = {};
-        s.report.verdict = verdict;
-        s.report.why = said;
-        check_in_full(s);
+    return {{}, std::move(found)};
+}
+
+/// Everything but blame; `found` keeps what was found before an exception.
+GradcheckReport check(CheckedProgram& s, Findings& found) {
+    found += check_sizes(s);
+    if (all_empty(s.inputs) || all_empty(s.outputs)) {
+        found.report.verdict = Verdict::inconclusive;
+        return found.report;
     }
-    if (!s.options.quick) check_contract(s);
-    if (s.has_dual) check_second_order(s);
-    judge(s);
-    look_for_blind_spots(s);
+    if (!s.has_dual && !s.options.quick) found.say("differences in double, no dual numbers: " + s.no_dual);
+    const Measured measured = check_jacobians(s);
+    found += measured.found;
+    if (!s.options.quick) found += check_contract(s);
+    if (s.has_dual) found += check_second_order(s);
+    return with_blind_spots(s, measured.jacobians, verdict_of(s, measured.jacobians, found));
 }
 
 /// The output that comes last on the tape: all lines of the others stand before it.
@@ -106,28 +101,29 @@ GradcheckReport gradcheck(
         throw Error("gradcheck: tolerances must be positive");
     if (std::string why; !Replay<double>::possible(outputs, &why)) throw Error("gradcheck: " + why);
 
-    detail::CheckState subject(outputs, inputs, options);
+    detail::CheckedProgram program(outputs, inputs, options);
     for (const Identity& known : options.identities)
         if (std::none_of(inputs.begin(), inputs.end(), [&](const Var<double>& x) { return x.name() == known.input; }))
             throw Error(
                 fmt::format("gradcheck: the identity \"{}\" is about an input '{}', which is not among those checked",
                     known.says, known.input));
-    bool ran = true;
+    detail::Findings found;
+    GradcheckReport report;
     try {
-        if (!detail::nothing_to_check(subject)) detail::run(subject);
+        report = detail::check(program, found);
     } catch (const std::exception& error) {
-        ran = false;
-        subject.report.verdict = Verdict::fail;
-        subject.say(fmt::format("the program could not be run again, or backwards: {}", error.what()));
+        found.report.verdict = Verdict::fail;
+        found.say(fmt::format("the program could not be run again, or backwards: {}", error.what()));
+        return std::move(found.report);
     }
-    GradcheckReport& report = subject.report;
-    if (report.verdict == Verdict::fail && ran)
+    if (report.verdict == Verdict::fail)
         for (const Blame& b : blame(detail::last_of(outputs), options.seed)) {
             report.blame.push_back(b);
-            subject.say(fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op,
-                b.scope.empty() ? "" : ", in ", b.scope, b.input, b.hint.empty() ? "" : ": ", b.hint));
+            detail::say(
+                report, fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op,
+                            b.scope.empty() ? "" : ", in ", b.scope, b.input, b.hint.empty() ? "" : ": ", b.hint));
         }
-    return std::move(subject.report);
+    return report;
 }
 
 DirectionalSlope directional_slope(const Var<double>& y, const Var<double>& x, std::uint64_t seed) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
 namespace {
@@ -12,7 +12,8 @@ namespace {
 using DualNumber = Dual<double>;
 
 /// Gradients of ⟨w, y⟩ by all inputs, in one list, at the program's point.
-template <class U> std::vector<U> gradient_of(CheckState& s, Replay<U>& program, const std::vector<Array<double>>& w) {
+template <class U>
+std::vector<U> gradient_of(CheckedProgram& s, Replay<U>& program, const std::vector<Array<double>>& w) {
     std::vector<U> all;
     for (const Var<double>& x : s.inputs) all.resize(all.size() + x.size(), U(0));
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
@@ -36,7 +37,8 @@ double largest(const std::vector<double>& numbers) {
 
 } // namespace
 
-void check_second_order(CheckState& s) {
+Findings check_second_order(CheckedProgram& s) {
+    Findings found;
     Generator rng = s.stream(5);
     std::vector<Array<double>> w, directions[2] = {draw_directions(s, rng), draw_directions(s, rng)};
     for (const Var<double>& y : s.outputs) w.push_back(draw_cotangent(y, rng));
@@ -59,7 +61,7 @@ void check_second_order(CheckState& s) {
         }
     }
     const double size = std::max(largest(product[0]), largest(product[1]));
-    if (!std::isfinite(size) || !std::isfinite(largest(gradient))) return;
+    if (!std::isfinite(size) || !std::isfinite(largest(gradient))) return found;
 
     // What rounding inside the ops may change: of a gradient, over the lengths along which it moves.
     double slowest = 0;
@@ -83,7 +85,7 @@ void check_second_order(CheckState& s) {
             terms += std::abs(a) + std::abs(b);
             allowed += slack[k] * (std::abs(directions[0][x].data()[j]) + std::abs(directions[1][x].data()[j]));
         }
-    if (terms > 0) s.report.second_order = std::abs(left - right) / terms;
+    if (terms > 0) found.report.second_order = std::abs(left - right) / terms;
     bool broken = terms > 0 && std::abs(left - right) > s.options.tolerance * terms + allowed;
 
     // H v against differences of the gradient along v, in long double
@@ -154,14 +156,15 @@ void check_second_order(CheckState& s) {
         if (error[i] <= s.options.tolerance * scale) worst = std::max(worst, gap);
         broken = broken || gap > 10 * s.options.tolerance * scale + 20 * error[i] + slack[i];
     }
-    if (scale > largest(slack)) s.report.second_order = std::max(s.report.second_order, worst / scale);
-    else s.report.second_order = 0; // far in saturation: rounding is all that is left of H
+    if (scale > largest(slack)) found.report.second_order = std::max(found.report.second_order, worst / scale);
+    else found.report.second_order = 0; // far in saturation: rounding is all that is left of H
     if (broken)
-        s.break_contract(
+        found.break_contract(
             fmt::format("H v by dual numbers through the backward is not symmetric, or not what differences of "
                         "gradients give: off by "
                         "{:.2g}; a rule's saved numbers must be of the type it runs in",
-                s.report.second_order));
+                found.report.second_order));
+    return found;
 }
 
 } // namespace chalkgrad::detail

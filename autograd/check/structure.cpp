@@ -1,10 +1,10 @@
-// Which columns of a Jacobian each output element can feel at all: found by moving strips of the inputs, and held against
+// Which columns of a Jacobian each output element can depend on at all: found by moving strips of the inputs, and held against
 // what the backward sends back.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
 namespace {
@@ -12,14 +12,14 @@ namespace {
 /// How many neighbours of an input move together: a row, or one element where it has one axis.
 std::size_t strip_of(const Var<double>& x) { return x.shape().rank() < 2 ? 1 : x.shape().last(); }
 
-bool all_finite(CheckState& s) {
+bool all_finite(CheckedProgram& s) {
     return std::all_of(s.outputs.begin(), s.outputs.end(), [](const Var<double>& y) {
         return std::all_of(y.data(), y.data() + y.size(), [](double v) { return std::isfinite(v); });
     });
 }
 
 /// Marks the output elements that are not what they were at the point; adds to the marks.
-void mark_moved(CheckState& s, std::vector<unsigned char>& moved) {
+void mark_moved(CheckedProgram& s, std::vector<unsigned char>& moved) {
     unsigned char* mark = moved.data();
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const double *here = s.outputs[y].data(), *there = s.program.values(s.output_lines[y]);
@@ -32,11 +32,11 @@ void mark_moved(CheckState& s, std::vector<unsigned char>& moved) {
 /// The span of every output element by input x; nothing where a strip moves all of them, or none.
 ///
 /// A strip moves by random amounts, up and down, once by about the size of x and once by a small part of the shortest length.
-/// What an element could still feel of a strip that leaves it as it is, to the last bit: a slope that the four steps round
+/// How an element could still depend on a strip that leaves it as it is, to the last bit: a slope that the four steps round
 /// away, below ε |y| over the small step, far below what a difference with a tolerance could tell; or a branch that holds the
 /// point and ends within the small step, on a value that holds beyond the large one too. A branch that the point is not on
-/// has slope 0 at the point; one that the large step reaches is taken for felt.
-std::vector<Span> felt(CheckState& s, std::size_t x) {
+/// has slope 0 at the point; one that the large step reaches is taken for a dependence.
+std::vector<Span> spans_of(CheckedProgram& s, std::size_t x) {
     const Var<double>& input = s.inputs[x];
     const std::size_t strip = strip_of(input);
     const std::size_t size = input.size();
@@ -72,7 +72,7 @@ std::vector<Span> felt(CheckState& s, std::size_t x) {
 
 /// Whether the backward sends exactly nothing from an output element to what lies outside its span. Elements with the same
 /// span share a sweep: a leak could hide there only behind another of the same size.
-bool holds_backwards(CheckState& s, std::size_t x, const std::vector<Span>& spans) {
+bool holds_backwards(CheckedProgram& s, std::size_t x, const std::vector<Span>& spans) {
     Generator rng = s.stream(13, x);
     const Span* of = spans.data();
     for (std::size_t y = 0; y < s.outputs.size(); of += s.outputs[y].size(), ++y) {
@@ -95,58 +95,19 @@ bool holds_backwards(CheckState& s, std::size_t x, const std::vector<Span>& span
 
 } // namespace
 
-std::vector<std::vector<Span>> find_structure(CheckState& s) {
-    std::vector<std::vector<Span>> structure(s.inputs.size());
+Structure find_structure(CheckedProgram& s) {
+    Structure structure(s.inputs.size());
     if (!all_finite(s)) return structure;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         std::vector<Span> spans;
         try {
-            spans = felt(s, x);
+            spans = spans_of(s, x);
         } catch (const std::exception&) { // the op refuses such numbers
             s.restore();
         }
         if (!spans.empty() && holds_backwards(s, x, spans)) structure[x] = std::move(spans);
     }
     return structure;
-}
-
-// First fit: a row joins the first sweep none of whose rows shares an input element with it.
-std::vector<std::vector<std::size_t>> shared_sweeps(const CheckState& s, std::size_t y) {
-    const auto block = [&](std::size_t x) -> const Block& { return s.blocks[y * s.inputs.size() + x]; };
-    std::size_t columns = 0;
-    bool all_alone = false;
-    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
-        columns += block(x).columns;
-        all_alone = all_alone || (block(x).columns > 0 && block(x).is_dense());
-    }
-    std::vector<std::vector<std::size_t>> sweeps;
-    std::vector<std::vector<char>> taken; // by sweep: the elements of all inputs, one behind the other
-    for (std::size_t i = 0; i < block(0).rows; ++i) {
-        const auto each_span = [&](std::vector<char>& of, auto f) {
-            auto at = of.begin();
-            for (std::size_t x = 0; x < s.inputs.size(); at += static_cast<std::ptrdiff_t>(block(x).columns), ++x) {
-                const Span& span = block(x).spans[i];
-                const auto begin = at + static_cast<std::ptrdiff_t>(span.first);
-                if (!f(begin, begin + static_cast<std::ptrdiff_t>(span.count))) return false;
-            }
-            return true;
-        };
-        std::size_t sweep = all_alone ? i : 0;
-        while (sweep < sweeps.size() &&
-               !each_span(taken[sweep], [](auto begin, auto end) { return std::find(begin, end, 1) == end; }))
-            ++sweep;
-        if (sweep == sweeps.size()) {
-            sweeps.emplace_back();
-            taken.emplace_back(all_alone ? 0 : columns, 0);
-        }
-        sweeps[sweep].push_back(i);
-        if (all_alone) continue;
-        each_span(taken[sweep], [](auto begin, auto end) {
-            std::fill(begin, end, 1);
-            return true;
-        });
-    }
-    return sweeps;
 }
 
 } // namespace chalkgrad::detail

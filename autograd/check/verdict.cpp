@@ -5,27 +5,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
 namespace {
 
 /// An output element of −inf with a gradient of exactly 0: a masked logarithm, which has no slope to compare.
-bool masked(const CheckState& s, const Block& b, std::size_t row) {
+bool masked(const CheckedProgram& s, const Block& b, std::size_t row) {
     if (s.outputs[b.output].data()[row] != -HUGE_VAL) return false;
     bool all_zero = true;
     b.each_of_row(row, [&](std::size_t, std::size_t k) { all_zero &= b.analytic[k] == 0; });
     return all_zero;
 }
 
-double worse(double a, double b) { return std::isnan(b) || b > a ? b : a; }
-
-void note_worst(CheckState& s, const Block& b, std::size_t i, std::size_t j, std::size_t k, double relative) {
+JacobianElement worst_of(
+    const CheckedProgram& s, const Block& b, std::size_t i, std::size_t j, std::size_t k, double relative) {
     const Var<double>&y = s.outputs[b.output], &x = s.inputs[b.input];
     const Record& record = (*y.state())[static_cast<Index>(y.line())];
-    s.report.worst = {record.op != nullptr ? record.op->name() : "leaf", describe(y), describe(x),
-        multi_index(i, y.shape()), multi_index(j, x.shape()), b.analytic[k], b.numeric[k], relative,
-        s.options.tolerance};
+    return {record.op != nullptr ? record.op->name() : "leaf", describe(y), describe(x), multi_index(i, y.shape()),
+        multi_index(j, x.shape()), b.analytic[k], b.numeric[k], relative, s.options.tolerance};
 }
 
 /// The largest numbers of a row, with which most rows are judged; `finite` is 0, or NaN where one of them is not.
@@ -50,8 +48,8 @@ RowSize row_size(const Block& b, const Span& span) {
 
 /// Judges the elements of one block after the other.
 struct Judge {
-    CheckState& s;
-    GradcheckReport& report = s.report;
+    const CheckedProgram& s;
+    GradcheckReport& report;
     double worst_excess = -1;
     bool unresolved = false, unfinite = false; ///< an element that decides nothing
 
@@ -109,7 +107,7 @@ private:
         worst_excess = excess;
         std::size_t k = span.at;
         while (std::abs(b.analytic[k] - b.numeric[k]) != size.gap) ++k;
-        note_worst(s, b, i, span.first + k - span.at, k, excess);
+        report.worst = worst_of(s, b, i, span.first + k - span.at, k, excess);
     }
 
     void element(const Block& b, std::size_t i, std::size_t j, std::size_t k, double scale, double exact_scale) {
@@ -120,7 +118,7 @@ private:
             if (std::isfinite(n) && b.error[k] <= s.options.tolerance * scale) { // a smooth point with a wild gradient
                 ++report.failed;
                 worst_excess = HUGE_VAL;
-                note_worst(s, b, i, j, k, HUGE_VAL);
+                report.worst = worst_of(s, b, i, j, k, HUGE_VAL);
             }
             return;
         }
@@ -134,28 +132,28 @@ private:
         const double excess = decided ? 1 + relative(gap, scale) : relative(gap, scale);
         if (excess > worst_excess) {
             worst_excess = excess;
-            note_worst(s, b, i, j, k, relative(gap, scale));
+            report.worst = worst_of(s, b, i, j, k, relative(gap, scale));
         }
     }
 };
 
 /// The first number that is not finite, of the inputs or else of the outputs.
-void name_unfinite(CheckState& s) {
+void name_unfinite(const CheckedProgram& s, Findings& found) {
     for (const std::vector<Var<double>>* vars : {&s.inputs, &s.outputs})
         for (const Var<double>& x : *vars)
             for (std::size_t j = 0; j < x.size(); ++j)
                 if (!std::isfinite(x.data()[j])) {
-                    s.say(fmt::format(
+                    found.say(fmt::format(
                         "{}[{}] is {}", describe(x), fmt::join(multi_index(j, x.shape()), ", "), x.data()[j]));
                     return;
                 }
 }
 
 /// Whether the outputs stay as they are to the last bit when the inputs move by less than single precision sees, and only then.
-bool is_coarse(CheckState& s) {
+bool is_coarse(CheckedProgram& s) {
     const auto outputs_after = [&](double change) {
         std::vector<double> all;
-        s.beside(12, change, [&] {
+        s.at_perturbed_inputs(12, change, [&] {
             for (std::size_t y = 0; y < s.outputs.size(); ++y)
                 all.insert(all.end(), s.program.values(s.output_lines[y]),
                     s.program.values(s.output_lines[y]) + s.outputs[y].size());
@@ -168,43 +166,47 @@ bool is_coarse(CheckState& s) {
 
 } // namespace
 
-void judge(CheckState& s) {
-    GradcheckReport& report = s.report;
-    Judge elements{s};
-    for (const Block& b : s.blocks) elements.block(b);
+GradcheckReport verdict_of(CheckedProgram& s, const Jacobians& jacobians, const Findings& so_far) {
+    Findings found = so_far;
+    GradcheckReport& report = found.report;
+    Judge elements{s, report};
+    for (const Block& b : jacobians.blocks) elements.block(b);
     const bool broken = s.has_dual && !(report.transpose <= s.options.identity_tolerance);
     if (broken && std::isfinite(report.transpose))
-        s.say(
+        found.say(
             fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by "
                         "{:.2g} of Σ|terms|",
                 report.transpose));
-    if (report.failed > 0 && !s.contract_broken && !s.has_dual && is_coarse(s)) {
+    if (report.failed > 0 && !found.contract_broken && !s.has_dual && is_coarse(s)) {
         report.verdict = Verdict::inconclusive;
-        s.say(
+        found.say(
             "the outputs do not move when the inputs move by 1e-10 of themselves: something in between computes in "
             "single precision, "
             "and differences tell nothing; compute in double");
-    } else if (report.failed > 0 || s.contract_broken || (broken && std::isfinite(report.transpose))) {
+    } else if (report.failed > 0 || found.contract_broken || (broken && std::isfinite(report.transpose))) {
         report.verdict = Verdict::fail;
     } else if (elements.unfinite || broken) {
         report.verdict = Verdict::inconclusive;
-        s.say("values or slopes at this point are not finite; choose another point");
-        name_unfinite(s);
+        found.say("values or slopes at this point are not finite; choose another point");
+        name_unfinite(s, found);
     } else if (elements.unresolved) {
         report.verdict = Verdict::inconclusive;
-        s.say(
+        found.say(
             fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point "
                         "where the output neither "
                         "saturates nor overflows",
                 report.resolution, s.options.tolerance));
-    } else if (s.below_noise) {
+    } else if (found.below_noise) {
         report.verdict = Verdict::inconclusive;
-        s.say(
+        found.say(
             "what is left of the gradient at this point is no larger than its rounding errors; choose a point that "
             "does not saturate");
-    } else if (!report.kinks.empty() && report.verdict == Verdict::pass) {
+    } else if (found.nothing_seen) {
+        report.verdict = Verdict::inconclusive;
+    } else if (!report.kinks.empty()) {
         report.verdict = Verdict::kink;
     }
+    return report;
 }
 
 } // namespace chalkgrad::detail

@@ -1,8 +1,9 @@
 // gradcheck of functions whose rows do not feel each other: what is shared, and that nothing hides in it.
 #include <boost/test/unit_test.hpp>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
+#include <chalkgrad/autograd/check/colouring.hpp>
 #include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
@@ -89,16 +90,16 @@ GradcheckReport check(const Rows& rows, const Doubles& x, const std::vector<Iden
 /// Numbers that are stored of each block.
 std::vector<std::size_t> stored(const Vars& outputs, const Vars& inputs) {
     const GradcheckOptions options;
-    detail::CheckState s(outputs, inputs, options);
-    s.allocate_blocks(detail::find_structure(s));
+    detail::CheckedProgram s(outputs, inputs, options);
+    const detail::Jacobians jacobians(s, detail::find_structure(s));
     std::vector<std::size_t> sizes;
-    for (const detail::Block& b : s.blocks) sizes.push_back(b.stored());
+    for (const detail::Block& b : jacobians.blocks) sizes.push_back(b.stored());
     return sizes;
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(only_what_can_be_felt_is_stored) {
+BOOST_AUTO_TEST_CASE(only_what_can_depend_is_stored) {
     using Sizes = std::vector<std::size_t>;
     Generator rng(1);
     Tape t;
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(only_what_can_be_felt_is_stored) {
     BOOST_TEST(stored({rms_norm(x, gamma)}, {x, gamma}) == (Sizes{5 * 4 * 4, 5 * 4}), boost::test_tools::per_element());
     BOOST_TEST(stored({matmul(x, w)}, {x, w}) == (Sizes{15 * 4, 15 * 12}), boost::test_tools::per_element());
     BOOST_TEST(stored({softmax(x, 0)}, {x}) == (Sizes{20 * 20}), boost::test_tools::per_element());
-    // A second output that feels one input only.
+    // A second output that depends on one input only.
     BOOST_TEST(
         stored({rms_norm(x), 2.0 * gamma}, {x, gamma}) == (Sizes{20 * 4, 0, 0, 4}), boost::test_tools::per_element());
 
@@ -125,9 +126,9 @@ BOOST_AUTO_TEST_CASE(rows_share_sweeps_whose_inputs_do_not_meet) {
     const auto x = t.variable(rng.standard_normal({8, 4}), "x"), gamma = t.variable(rng.standard_normal({4}), "gamma");
     const Vars outputs{rms_norm(x, gamma)}, inputs{x, gamma};
     const GradcheckOptions options;
-    detail::CheckState s(outputs, inputs, options);
-    s.allocate_blocks(detail::find_structure(s));
-    const auto sweeps = detail::shared_sweeps(s, 0);
+    detail::CheckedProgram s(outputs, inputs, options);
+    const detail::Jacobians jacobians(s, detail::find_structure(s));
+    const auto sweeps = detail::colour_rows(jacobians, 0);
     BOOST_TEST(sweeps.size() == 8u); // two rows fill four gains
     std::vector<int> seen(32, 0);
     for (const auto& rows : sweeps)

@@ -1,8 +1,8 @@
 // What gradcheck does not store of a Jacobian is 0 in truth: over the whole catalogue, against both ways to the Jacobian.
 #include <boost/test/unit_test.hpp>
 
-#include <chalkgrad/autograd/check/check_state.hpp>
 #include <chalkgrad/autograd/check/jacobian.hpp>
+#include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace test_structure_of_jacobians {
@@ -19,9 +19,9 @@ BOOST_AUTO_TEST_CASE(what_is_outside_the_spans_is_zero) {
             const std::vector<Var<double>> outputs{run_sample(op, sample, Tape(), &inputs)};
             if (!Replay<Dual<double>>::possible(outputs)) continue;
             const GradcheckOptions options;
-            detail::CheckState s(outputs, inputs, options);
-            s.allocate_blocks(detail::find_structure(s));
-            for (const detail::Block& b : s.blocks) {
+            detail::CheckedProgram s(outputs, inputs, options);
+            const detail::Jacobians jacobians(s, detail::find_structure(s));
+            for (const detail::Block& b : jacobians.blocks) {
                 const Var<double>& x = inputs[b.input];
                 if (x.line() > outputs[0].line()) continue;
                 const Array<double> rows = jacobian(outputs[0], x, By::rows),

@@ -1,5 +1,5 @@
-// The program under check: its lines, its blocks, and names for what a report says.
-#include <chalkgrad/autograd/check/check_state.hpp>
+// The program under check: its lines, room for its Jacobians, and how findings add up.
+#include <chalkgrad/autograd/check/steps.hpp>
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace chalkgrad::detail {
 
-CheckState::CheckState(
+CheckedProgram::CheckedProgram(
     const std::vector<Var<double>>& outputs_, const std::vector<Var<double>>& inputs_, const GradcheckOptions& options_)
     : outputs(outputs_), inputs(inputs_), options(options_), program(outputs_) {
     for (const Var<double>& y : outputs) {
@@ -24,18 +24,35 @@ CheckState::CheckState(
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     for (const std::uint32_t line : lines)
         if (tape[line].op->has_kinks()) kinked_lines.push_back(line);
+    has_dual = Replay<long double>::possible(outputs, &no_dual) && !options.quick;
 }
 
-void CheckState::allocate_blocks(const std::vector<std::vector<Span>>& structure) {
-    blocks.clear();
+Findings& Findings::operator+=(const Findings& next) {
+    const GradcheckReport& more = next.report;
+    if (!more.why.empty()) say(more.why);
+    for (auto error : {&GradcheckReport::difference, &GradcheckReport::dual, &GradcheckReport::transpose,
+             &GradcheckReport::second_order, &GradcheckReport::resolution})
+        report.*error = worse(report.*error, more.*error);
+    if (more.identity) report.identity = worse(report.identity.value_or(0), *more.identity);
+    report.elements += more.elements;
+    report.failed += more.failed;
+    report.projected |= more.projected;
+    report.kinks.insert(report.kinks.end(), more.kinks.begin(), more.kinks.end());
+    contract_broken |= next.contract_broken;
+    below_noise |= next.below_noise;
+    nothing_seen |= next.nothing_seen;
+    return *this;
+}
+
+Jacobians::Jacobians(const CheckedProgram& s, const Structure& structure) : inputs(s.inputs.size()) {
     std::size_t row = 0;
-    for (std::size_t y = 0; y < outputs.size(); row += outputs[y].size(), ++y)
-        for (std::size_t x = 0; x < inputs.size(); ++x) {
+    for (std::size_t y = 0; y < s.outputs.size(); row += s.outputs[y].size(), ++y)
+        for (std::size_t x = 0; x < inputs; ++x) {
             Block& b = blocks.emplace_back();
             b.output = y;
             b.input = x;
-            b.rows = outputs[y].size();
-            b.columns = inputs[x].size();
+            b.rows = s.outputs[y].size();
+            b.columns = s.inputs[x].size();
             std::size_t stored = 0;
             for (std::size_t i = 0; i < b.rows; ++i) {
                 Span& span = b.spans.emplace_back(structure[x].empty() ? Span{0, b.columns} : structure[x][row + i]);
@@ -43,24 +60,24 @@ void CheckState::allocate_blocks(const std::vector<std::vector<Span>>& structure
                 stored += span.count;
             }
             for (auto matrix : {&Block::analytic, &Block::numeric, &Block::error}) (b.*matrix).assign(stored, 0);
-            if (has_dual) b.dual.assign(stored, 0);
+            if (s.has_dual) b.dual.assign(stored, 0);
             b.on_kink.assign(b.columns, 0);
         }
 }
 
-double CheckState::size_of(const Var<double>& v) {
+double CheckedProgram::size_of(const Var<double>& v) {
     double size = 0;
     for (std::size_t i = 0; i < v.size(); ++i)
         if (std::isfinite(v.data()[i])) size = std::max(size, std::abs(v.data()[i]));
     return size;
 }
 
-void CheckState::restore() {
+void CheckedProgram::restore() {
     for (const Var<double>& x : inputs) std::copy_n(x.data(), x.size(), program.values(x.line()));
     program.run();
 }
 
-std::vector<Array<double>> draw_directions(const CheckState& s, Generator& rng) {
+std::vector<Array<double>> draw_directions(const CheckedProgram& s, Generator& rng) {
     std::vector<Array<double>> directions;
     for (const Var<double>& x : s.inputs) directions.push_back(rng.standard_normal(x.shape()));
     return directions;
@@ -73,7 +90,7 @@ Array<double> draw_cotangent(const Var<double>& y, Generator& rng) {
     return w;
 }
 
-void set_tangents(CheckState& s, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions) {
+void set_tangents(CheckedProgram& s, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions) {
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         const std::size_t line = s.inputs[x].line();
         for (std::size_t j = 0; j < s.inputs[x].size(); ++j)

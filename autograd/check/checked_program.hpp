@@ -1,0 +1,78 @@
+// The program under check, and names for what a report says of it.
+#pragma once // internal
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <chalkgrad/autograd/check/difference.hpp>
+#include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/autograd/numpy/random.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/tape/replay.hpp>
+
+namespace chalkgrad::detail {
+
+/// The program under check at its recorded point, and what is known of it beforehand. A step may run it elsewhere, and restores it.
+struct CheckedProgram {
+    CheckedProgram(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
+        const GradcheckOptions& options);
+
+    const std::vector<Var<double>>&outputs, &inputs;
+    const GradcheckOptions& options;
+    Replay<double> program;
+    std::vector<std::size_t> output_lines;
+    std::vector<std::vector<std::uint32_t>> dependents; ///< of each input
+    std::vector<std::uint32_t> lines;                   ///< all between an input and an output
+    std::vector<std::uint32_t> kinked_lines;            ///< those of them with kinks
+    std::vector<std::vector<double>> lengths;           ///< of each input: see difference.hpp
+    std::size_t rows = 0;                               ///< elements of all outputs
+    std::string no_dual;                                ///< why dual numbers and long double cannot run it; or nothing
+    bool has_dual = true;                               ///< they can, and are wanted
+
+    double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
+    /// The largest finite number of a variable, without its sign.
+    static double size_of(const Var<double>& v);
+    /// How much of d y / d x may be lost to rounding inside ops.
+    double loss(std::size_t y, std::size_t x, double epsilon) const {
+        return rounding_loss(epsilon, size_of(outputs[y]), size_of(inputs[x]), shortest(x));
+    }
+    /// Random numbers of one purpose: no seed that a caller would use, or v could be x itself, the one direction in
+    /// which the derivative of a norm is 0.
+    Generator stream(std::uint64_t purpose, std::uint64_t which = 0) const {
+        return Generator(Seed{0x6772616463686bu + purpose, options.seed, which});
+    }
+    /// Puts the inputs back to the recorded point.
+    void restore();
+
+    /// Changes every input by up to `units` of `epsilon` relative to itself, runs f, and changes them back. False,
+    /// without f, where that leads across a kink.
+    template <class F> bool at_perturbed_inputs(std::uint64_t which, double change, F f) {
+        const std::uint64_t here = program.kinks(kinked_lines).fingerprint();
+        Generator rng = stream(2, which);
+        for (const Var<double>& x : inputs)
+            for (std::size_t j = 0; j < x.size(); ++j)
+                program.values(x.line())[j] = x.data()[j] * (1 + rng.uniform(-change, change));
+        program.run();
+        const bool same = program.kinks(kinked_lines).fingerprint() == here;
+        if (same) f();
+        restore();
+        return same;
+    }
+};
+
+/// The change of an input that rounding makes, for CheckedProgram::at_perturbed_inputs.
+inline constexpr double a_few_units = 4 * std::numeric_limits<double>::epsilon();
+
+/// The name, or "line 7".
+std::string describe(const Var<double>& x);
+
+/// A random direction for each input.
+std::vector<Array<double>> draw_directions(const CheckedProgram& s, Generator& rng);
+/// A random cotangent, 0 where the output is not finite: masked, or overflown; verdict_of() looks at it.
+Array<double> draw_cotangent(const Var<double>& y, Generator& rng);
+/// Runs the program at the recorded point with these tangents.
+void set_tangents(CheckedProgram& s, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions);
+
+} // namespace chalkgrad::detail

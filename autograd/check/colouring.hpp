@@ -1,0 +1,32 @@
+// Curtis–Powell–Reid colouring: columns of a Jacobian that no output element sees two of share a run of the forward, rows that no
+// input element sees two of share a sweep.
+#pragma once // internal
+
+#include <cstdint>
+
+#include <chalkgrad/autograd/check/jacobian_blocks.hpp>
+
+namespace chalkgrad::detail {
+
+inline constexpr std::uint32_t nobody = static_cast<std::uint32_t>(-1);
+
+/// Columns of one input that share a run.
+struct ColumnColour {
+    std::vector<std::size_t> columns;
+    Recycling<std::uint32_t> owner; ///< by row of all outputs: its column, or nobody
+};
+
+/// How fast a column moves in a shared run. Were it the same for all, slopes could cancel: those of a softmax add up to
+/// 0. Twenty bits, so that no digit is lost when a step is added to an input.
+inline double weight_of(std::size_t column) {
+    return 1 + static_cast<double>((column + 1) * 0x9E3779B97F4A7C15u >> 44) * 0x1p-20;
+}
+
+/// First fit by the zeros of the backward's Jacobian. Those may be wrong, so what a shared run gives is believed only
+/// where it agrees with them.
+std::vector<ColumnColour> colour_columns(const Jacobians& jacobians, std::size_t x);
+
+/// Rows of output y whose spans do not overlap, so that one sweep gives all of them.
+std::vector<std::vector<std::size_t>> colour_rows(const Jacobians& j, std::size_t y);
+
+} // namespace chalkgrad::detail
