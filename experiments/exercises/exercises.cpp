@@ -68,8 +68,7 @@ Exercise exercise_of(const Json& json) {
     }
     Attributes attributes;
     const Json given = json.value("attributes", Json::object());
-    for (const auto& [key, value] : given.items())
-        attributes.set(key, *to_attribute(nlohmann::json(value)));
+    for (const auto& [key, value] : given.items()) attributes.set(key, *to_attribute(nlohmann::json(value)));
     e.points = [points = json["points"], attributes](Generator& rng) {
         std::vector<Sample> samples;
         for (const Json& point : points) {
