@@ -96,13 +96,13 @@ Inspection inspect_config(const char* command, const std::filesystem::path& conf
 json to_json(const Inspection& inspection) {
     const nn::ModelDescription& m = inspection.model;
     const nn::QkNormFacts& qk = m.attention.qk_norm;
-    json document = {{"model_type", m.model_type}, {"placement", m.placement}, {"residual", m.residual()},
+    json document = {{"model_type", m.model_type}, {"placement", name(m.placement)}, {"residual", m.residual()},
         {"norm", norm_facts(m.norm)},
         {"qk_norm", {{"axis", qk.axis}, {"kind", qk.kind}, {"learned", qk.learned}, {"note", qk.note}}},
         {"ffn", ffn_facts(m)}, {"attention", attention_facts(m)}, {"width", m.width}, {"vocabulary", m.vocabulary},
         {"layers", m.layer_count()}, {"tied_embeddings", m.tied}, {"parameters", parameters(inspection.ledger)},
         {"formula", inspection.ledger.formula}, {"warnings", m.warnings}};
-    if (m.placement == "parallel") document["norms_per_block"] = m.parallel_norms;
+    if (m.placement == nn::Placement::parallel) document["norms_per_block"] = m.parallel_norms;
     if (m.streams > 1) document["streams"] = m.streams;
     return document;
 }

@@ -108,9 +108,10 @@ std::string stacks_in_words(const nn::ModelDescription& m) {
 
 void add_facts(Lines& lines, const nn::ModelDescription& m) {
     lines.add("model_type", m.model_type);
-    lines.add("placement", m.placement == "parallel" ? fmt::format("parallel, {} norm{} a block", m.parallel_norms,
-                                                           m.parallel_norms > 1 ? "s" : "")
-                                                     : std::string(m.placement));
+    lines.add(
+        "placement", m.placement == nn::Placement::parallel
+                         ? fmt::format("parallel, {} norm{} a block", m.parallel_norms, m.parallel_norms > 1 ? "s" : "")
+                         : name(m.placement));
     lines.add("residual", m.residual());
     lines.add("norm", norm_in_words(m.norm));
     lines.add("Q/K norm", qk_in_words(m.attention.qk_norm));
@@ -169,13 +170,14 @@ void add_warnings(Lines& lines, const nn::ModelDescription& m) {
 }
 
 std::string norm_places(const nn::ModelDescription& m) {
-    if (m.placement == "pre")
+    if (m.placement == nn::Placement::pre)
         return "on the input of attention and on the input of the FFN; the residual line itself is never normalised";
-    if (m.placement == "post") return "after each addition: the residual line passes through every norm";
-    if (m.placement == "peri")
+    if (m.placement == nn::Placement::post) return "after each addition: the residual line passes through every norm";
+    if (m.placement == nn::Placement::peri)
         return "on the input and on the output of both sublayers; the residual line itself is never normalised";
-    if (m.placement == "output_only") return "on the output of each sublayer, before it is added; no norm on the input";
-    if (m.placement == "parallel")
+    if (m.placement == nn::Placement::output_only)
+        return "on the output of each sublayer, before it is added; no norm on the input";
+    if (m.placement == nn::Placement::parallel)
         return m.parallel_norms == 1 ? "once, on the block's input, for both branches"
                                      : "on the block's input, one norm for each branch";
     return "on the mixed input of attention and on that of the FFN";
@@ -200,7 +202,8 @@ std::string explain(const Inspection& inspection) {
     lines.plain(fmt::format("   The state has {} features a token{}. Each of the {} blocks computes",
         with_commas(m.width), m.streams > 1 ? fmt::format(", in {} streams", m.streams) : "", m.layer_count()));
     lines.plain(fmt::format("       {}", m.residual()));
-    lines.plain(m.placement == "parallel" ? "   Attention and FFN read the same state; one addition takes both."
+    lines.plain(m.placement == nn::Placement::parallel
+                    ? "   Attention and FFN read the same state; one addition takes both."
                 : m.streams > 1
                     ? "   A learned, nearly doubly stochastic matrix mixes the streams; attention, then the FFN, read "
                       "a mixture."

@@ -44,45 +44,6 @@ void add_op(std::vector<Task>& tasks, const CatalogEntry& op, std::uint64_t seed
     }
 }
 
-/// Whether a line lies in a scope of an FFN, gated or not.
-bool in_ffn(const Tape& tape, const Line& line) {
-    for (std::size_t scope = line.scope; scope != 0; scope = tape.scope_info(scope).parent)
-        if (const Role role = tape.scope_info(scope).role; role == Role::gate || role == Role::activation) return true;
-    return false;
-}
-
-/// Whether tokens of x may feel later ones: through an attention without a causal mask whose keys come from x. The router of a
-/// mixture of experts is a softmax, but over experts.
-bool attends_to_later(const nn::Recorded& recorded, const Var<double>& x) {
-    const Tape tape = x.tape();
-    std::vector<char> of_x(recorded.output.line() + 1, 0);
-    of_x[x.line()] = 1;
-    for (std::size_t i = x.line() + 1; i <= recorded.output.line(); ++i) {
-        const Line at = tape.line(i);
-        for (const std::ptrdiff_t input : at.inputs) of_x[i] |= input >= 0 && of_x[static_cast<std::size_t>(input)];
-        if (at.role != Role::attention || in_ffn(tape, at)) continue;
-        const Attribute* causal = at.attributes.find("causal");
-        const bool masked = causal != nullptr && *causal == Attribute(true);
-        const std::ptrdiff_t keys = at.inputs[at.inputs.size() > 1 ? 1 : 0];
-        if (!masked && keys >= 0 && of_x[static_cast<std::size_t>(keys)]) return true;
-    }
-    return false;
-}
-
-/// What is known of x in a block: with masked attentions only, no token feels a later one; in an FFN, none feels
-/// another. Nothing is known in general where every token sees every other, or of parameters alone.
-std::vector<Identity> identities_of(const nn::Recorded& recorded, nn::BlockEntry::Kind kind) {
-    if (recorded.inputs.empty()) return {};
-    const Var<double>& x = recorded.inputs[0];
-    if (x.shape() != recorded.output.shape() || x.rank() < 2) return {};
-    const std::size_t d = x.shape().last(), tokens = x.shape()[x.rank() - 2];
-    if (kind == nn::BlockEntry::Kind::ffn) return {block_diagonal_rows(x.name(), d, d)};
-    if (attends_to_later(recorded, x)) return {};
-    Identity masked{"0 from later tokens", x.name()};
-    masked.zero = [=](std::size_t row, std::size_t column) { return column / d % tokens > row / d % tokens; };
-    return {masked};
-}
-
 void add_block(std::vector<Task>& tasks, const nn::BlockEntry& block, std::uint64_t seed) {
     using Kind = nn::BlockEntry::Kind;
     tasks.push_back({block.name,
@@ -91,7 +52,7 @@ void add_block(std::vector<Task>& tasks, const nn::BlockEntry& block, std::uint6
                                   : "stack",
         [&block, seed](const Tape& tape) {
             const nn::Recorded recorded = block.record(tape, seed);
-            return Program{{recorded.output}, recorded.variables(), identities_of(recorded, block.kind)};
+            return Program{{recorded.output}, recorded.variables(), block.identities(recorded)};
         }});
 }
 

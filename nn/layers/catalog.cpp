@@ -6,6 +6,7 @@
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/nn/layers/stack.hpp>
+#include <chalkgrad/ops/catalog/identities.hpp>
 
 namespace chalkgrad::nn {
 namespace {
@@ -168,7 +169,44 @@ void add_stacks(std::vector<BlockEntry>& list) {
         }});
 }
 
+/// Whether a line lies in a scope of an FFN, gated or not.
+bool in_ffn(const Tape& tape, const Line& line) {
+    for (std::size_t scope = line.scope; scope != 0; scope = tape.scope_info(scope).parent)
+        if (const Role role = tape.scope_info(scope).role; role == Role::gate || role == Role::activation) return true;
+    return false;
+}
+
+/// Whether tokens of x may depend on later ones: through an attention without a causal mask whose keys come from x. The router of a
+/// mixture of experts is a softmax, but over experts.
+bool attends_to_later(const Recorded& recorded, const Var<double>& x) {
+    const Tape tape = x.tape();
+    std::vector<char> of_x(recorded.output.line() + 1, 0);
+    of_x[x.line()] = 1;
+    for (std::size_t i = x.line() + 1; i <= recorded.output.line(); ++i) {
+        const Line at = tape.line(i);
+        for (const std::ptrdiff_t input : at.inputs) of_x[i] |= input >= 0 && of_x[static_cast<std::size_t>(input)];
+        if (at.role != Role::attention || in_ffn(tape, at)) continue;
+        const Attribute* causal = at.attributes.find("causal");
+        const bool masked = causal != nullptr && *causal == Attribute(true);
+        const std::ptrdiff_t keys = at.inputs[at.inputs.size() > 1 ? 1 : 0];
+        if (!masked && keys >= 0 && of_x[static_cast<std::size_t>(keys)]) return true;
+    }
+    return false;
+}
+
 } // namespace
+
+std::vector<Identity> BlockEntry::identities(const Recorded& recorded) const {
+    if (recorded.inputs.empty()) return {};
+    const Var<double>& x = recorded.inputs[0];
+    if (x.shape() != recorded.output.shape() || x.rank() < 2) return {};
+    const std::size_t d = x.shape().last(), count = x.shape()[x.rank() - 2];
+    if (kind == Kind::ffn) return {block_diagonal_rows(x.name(), d, d)};
+    if (attends_to_later(recorded, x)) return {};
+    Identity masked{"0 from later tokens", x.name()};
+    masked.zero = [=](std::size_t row, std::size_t column) { return column / d % count > row / d % count; };
+    return {masked};
+}
 
 std::vector<Var<double>> Recorded::variables() const {
     std::vector<Var<double>> all = inputs;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/check/identity.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad::nn {
@@ -32,6 +33,10 @@ struct BlockEntry {
     /// biases of 0); on a tape of shapes, shapes. Inputs and output are named "x" and "y"; the rest lies in scopes
     /// named as the modules.
     std::function<Recorded(const Tape&, std::uint64_t seed)> record;
+
+    /// What is known of x without differentiating: with masked attentions only, no token depends on a later one; in an
+    /// FFN, none depends on another. Nothing where every token sees every other, or of parameters alone.
+    std::vector<Identity> identities(const Recorded& recorded) const;
 };
 
 /// All of them; the seven placements come first, in the order of the enum.

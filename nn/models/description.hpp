@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/nn/layers/residual.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
 
 namespace chalkgrad::nn {
@@ -121,8 +122,8 @@ struct VisionFacts {
 
 struct ModelDescription {
     std::string model_type;
-    std::string_view placement; ///< of name(Placement)
-    int parallel_norms = 0;     ///< 1 or 2 for the placement "parallel"
+    Placement placement = Placement::pre;
+    int parallel_norms = 0; ///< 1 or 2 for the placement "parallel"
     std::int64_t vocabulary = 0, width = 0;
     NormFacts norm;
     AttentionFacts attention;

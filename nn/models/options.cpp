@@ -131,7 +131,7 @@ void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& la
 } // namespace
 
 BlockOptions block_options(const ModelDescription& m, const StackFacts& stack, const LayerFacts& layer) {
-    BlockOptions o{.d = size(m.width), .placement = placement_named(m.placement), .norm = norm_options(m.norm)};
+    BlockOptions o{.d = size(m.width), .placement = m.placement, .norm = norm_options(m.norm)};
     if (m.attention.latent) set_latent(o, m, layer);
     else o.attention = attention_options(m, layer, stack.causal);
     if (stack.cross_attention) o.cross = attention_options(m, {.rope = false}, false);

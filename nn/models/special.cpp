@@ -8,7 +8,7 @@
 namespace chalkgrad::nn::special {
 namespace {
 
-void set_placement(ModelDescription& m, std::string_view placement, int parallel_norms = 0) {
+void set_placement(ModelDescription& m, Placement placement, int parallel_norms = 0) {
     m.placement = placement;
     m.parallel_norms = parallel_norms;
 }
@@ -123,8 +123,8 @@ void falcon(const ConfigFields& fields, ModelDescription& m) {
                     "num_kv_heads says {}, but the old decoder with multi_query {} has {}", *said, one_key, kv_heads));
     const std::int64_t norms = renewed ? fields.count("num_ln_in_parallel_attn", 2) : 1;
     if (norms < 1 || norms > 2) fields.refuse(fmt::format("num_ln_in_parallel_attn is {}; it must be 1 or 2", norms));
-    if (renewed || fields.flag("parallel_attn", true)) set_placement(m, "parallel", static_cast<int>(norms));
-    else set_placement(m, "pre");
+    if (renewed || fields.flag("parallel_attn", true)) set_placement(m, Placement::parallel, static_cast<int>(norms));
+    else set_placement(m, Placement::pre);
     if (fields.flag("alibi", false)) m.positions = {.kind = "alibi"};
     warn(m,
         "the name covers two blocks: 7B has one norm and one KV head, 40B and 180B have two norms and grouped heads");
@@ -136,7 +136,7 @@ void gemma(const ConfigFields& fields, ModelDescription& m) {
 }
 
 void gpt_neox(const ConfigFields& fields, ModelDescription& m) {
-    if (!fields.flag("use_parallel_residual", true)) set_placement(m, "pre");
+    if (!fields.flag("use_parallel_residual", true)) set_placement(m, Placement::pre);
 }
 
 void llama4(const ConfigFields& fields, ModelDescription& m) {
@@ -155,7 +155,7 @@ void llama4(const ConfigFields& fields, ModelDescription& m) {
 }
 
 void stablelm(const ConfigFields& fields, ModelDescription& m) {
-    if (fields.flag("use_parallel_residual", false)) set_placement(m, "parallel", 1);
+    if (fields.flag("use_parallel_residual", false)) set_placement(m, Placement::parallel, 1);
     if (fields.flag("qk_layernorm", false))
         m.attention.qk_norm = {"per_head", "layernorm", true, true, "one norm module a head, without bias"};
     if (!fields.flag("use_norm_bias", true))

@@ -74,8 +74,9 @@ public:
 private:
     void norms(bool cross) {
         std::vector<std::string> names = {"attention_norm", "ffn_norm"};
-        if (m_.placement == "peri") names = {"attention_norm", "attention_output_norm", "ffn_norm", "ffn_output_norm"};
-        if (m_.placement == "parallel" && m_.parallel_norms == 1) names = {"norm"};
+        if (m_.placement == Placement::peri)
+            names = {"attention_norm", "attention_output_norm", "ffn_norm", "ffn_output_norm"};
+        if (m_.placement == Placement::parallel && m_.parallel_norms == 1) names = {"norm"};
         if (cross) names.insert(names.begin() + 1, "cross_attention_norm");
         for (const std::string& name : names) norm(name, "block_norm", d_);
     }

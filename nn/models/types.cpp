@@ -77,7 +77,7 @@ void add_llama_family(std::vector<ModelType>& types) {
     types.push_back(olmo);
 
     ModelType olmo2 = derived(llama, "olmo2", "OLMo 2 7B, 13B");
-    olmo2.placement = "output_only";
+    olmo2.placement = Placement::output_only;
     olmo2.biases = {attention_bias};
     olmo2.norm.cast = "after_weight";
     olmo2.qk_norm = {"whole_projection", "rms", true};
@@ -103,7 +103,7 @@ void add_llama_family(std::vector<ModelType>& types) {
     types.push_back(glm);
 
     ModelType glm4 = derived(glm, "glm4", "GLM-4-9B-0414, GLM-4-32B-0414");
-    glm4.placement = "peri";
+    glm4.placement = Placement::peri;
     glm4.notes = {"'GLM-4 9B' is two architectures: glm has two norms a block, glm4 has four",
         "post_attention_layernorm is the FFN's input norm here; the output norms are "
         "post_self_attn_layernorm and post_mlp_layernorm"};
@@ -119,7 +119,7 @@ void add_llama_family(std::vector<ModelType>& types) {
     types.push_back(stablelm);
 
     ModelType cohere = derived(llama, "cohere", "Command R, Command R+");
-    cohere.placement = "parallel";
+    cohere.placement = Placement::parallel;
     cohere.parallel_norms = 1;
     cohere.norm = {"layernorm", 1e-5, "w", false, "after_weight"};
     cohere.names.eps = "layer_norm_eps";
@@ -144,7 +144,7 @@ void add_gemma_family(std::vector<ModelType>& types) {
     types.push_back(gemma);
 
     ModelType gemma2 = derived(gemma, "gemma2", "Gemma 2 2B, 9B, 27B");
-    gemma2.placement = "peri";
+    gemma2.placement = Placement::peri;
     gemma2.soft_caps = true;
     gemma2.names.scale = "query_pre_attn_scalar";
     gemma2.window = {"sliding_window", 2};
@@ -193,7 +193,7 @@ void add_gpt_family(std::vector<ModelType>& types) {
     types.push_back(gpt2);
 
     ModelType gptj = derived(gpt2, "gptj", "GPT-J 6B");
-    gptj.placement = "parallel";
+    gptj.placement = Placement::parallel;
     gptj.parallel_norms = 1;
     gptj.biases = {{"", true, {"up", "down", "head"}}};
     gptj.tied = false;
@@ -205,7 +205,7 @@ void add_gpt_family(std::vector<ModelType>& types) {
     types.push_back(gptj);
 
     ModelType neox{.name = "gpt_neox", .examples = "GPT-NeoX 20B, Pythia"};
-    neox.placement = "parallel";
+    neox.placement = Placement::parallel;
     neox.parallel_norms = 2;
     neox.norm = gpt2.norm;
     neox.gated = false;
@@ -240,7 +240,7 @@ void add_gpt_family(std::vector<ModelType>& types) {
 /// The first Transformer, encoders, and encoder-decoders.
 void add_encoders(std::vector<ModelType>& types) {
     ModelType first{.name = "transformer2017", .examples = "Transformer base and big of 2017"};
-    first.placement = "post";
+    first.placement = Placement::post;
     first.norm = {"layernorm", 1e-6, "w", true, "fp32"};
     first.gated = false;
     first.activation = "relu";
@@ -280,7 +280,7 @@ void add_encoders(std::vector<ModelType>& types) {
     types.push_back(t5);
 
     ModelType bert{.name = "bert", .examples = "BERT base, large"};
-    bert.placement = "post";
+    bert.placement = Placement::post;
     bert.norm = {"layernorm", 1e-12, "w", true, "fp32"};
     bert.gated = bert.causal = bert.final_norm = false;
     bert.activation = "gelu";
@@ -298,7 +298,7 @@ void add_encoders(std::vector<ModelType>& types) {
     types.push_back(bert);
 
     ModelType vit = derived(bert, "vit", "ViT-B/16, ViT-L/16");
-    vit.placement = "pre";
+    vit.placement = Placement::pre;
     vit.final_norm = true;
     vit.biases = {{"qkv_bias", true, {"q", "k", "v"}}, {"", true, {"o", "up", "down"}}};
     vit.position_rows = "";
@@ -310,7 +310,7 @@ void add_encoders(std::vector<ModelType>& types) {
     types.push_back(vit);
 
     ModelType vit_22b = derived(vit, "vit-22b", "ViT-22B, whose paper gives the sizes");
-    vit_22b.placement = "parallel";
+    vit_22b.placement = Placement::parallel;
     vit_22b.parallel_norms = 1;
     vit_22b.norm.bias = false;
     vit_22b.norm.eps = 1e-6;
@@ -387,7 +387,7 @@ void add_expert_families(std::vector<ModelType>& types) {
     types.push_back(mtp);
 
     ModelType v4 = derived(v3, "deepseek_v4", "DeepSeek-V4-Flash");
-    v4.placement = "mhc";
+    v4.placement = Placement::mhc;
     v4.qk_norm = {
         "per_head", "rms", false, false, "queries without a gain; the one key, which is also the value, with one"};
     v4.names.head_dim = "head_dim";
@@ -452,7 +452,7 @@ std::string facts_line(const ModelType& type) {
         : type.norm.gain == "1+w" ? " (gain 1 + w)"
                                   : "");
     const std::string_view activation = type.fixed_activation.empty() ? type.activation : type.fixed_activation;
-    std::string line = fmt::format("{}; {}; {} {}", type.placement, norm, type.gated ? "gated" : "plain",
+    std::string line = fmt::format("{}; {}; {} {}", name(type.placement), norm, type.gated ? "gated" : "plain",
         type.name == "t5" ? "relu, or gated gelu" : activation);
     if (type.experts) line += ", experts";
     if (type.qk_norm.axis != "none") line += fmt::format("; Q/K norm {}", type.qk_norm.axis);
@@ -485,13 +485,22 @@ std::string_view ffn_kind(std::string_view activation, bool gated) {
 }
 
 std::string_view ModelDescription::residual() const {
-    if (placement == "pre") return "h = x + A(N1(x)); y = h + F(N2(h))";
-    if (placement == "post") return "h = N1(x + A(x)); y = N2(h + F(h))";
-    if (placement == "peri") return "h = x + N2(A(N1(x))); y = h + N4(F(N3(h)))";
-    if (placement == "output_only") return "h = x + N1(A(x)); y = h + N2(F(h))";
-    if (placement == "parallel")
-        return parallel_norms == 1 ? "y = x + A(N(x)) + F(N(x))" : "y = x + A(N1(x)) + F(N2(x))";
-    return "X' = comb^T X + post outer A(N1(sum_i pre_i X_i)); Y = the same with F and N2";
+    switch (placement) {
+        case Placement::pre:
+            return "h = x + A(N1(x)); y = h + F(N2(h))";
+        case Placement::post:
+        case Placement::deepnorm:
+            return "h = N1(x + A(x)); y = N2(h + F(h))";
+        case Placement::peri:
+            return "h = x + N2(A(N1(x))); y = h + N4(F(N3(h)))";
+        case Placement::output_only:
+            return "h = x + N1(A(x)); y = h + N2(F(h))";
+        case Placement::parallel:
+            return parallel_norms == 1 ? "y = x + A(N(x)) + F(N(x))" : "y = x + A(N1(x)) + F(N2(x))";
+        case Placement::mhc:
+            return "X' = comb^T X + post outer A(N1(sum_i pre_i X_i)); Y = the same with F and N2";
+    }
+    throw Error("placement: unknown value");
 }
 
 } // namespace chalkgrad::nn

@@ -51,7 +51,7 @@ struct ExpertRule {
 struct ModelType {
     std::string_view name{};
     std::string_view examples{}; ///< models of this type
-    std::string_view placement = "pre";
+    Placement placement = Placement::pre;
     int parallel_norms = 0;
     NormFacts norm{};
     QkNormFacts qk_norm{};

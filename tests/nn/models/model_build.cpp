@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_tape_shows_the_placement_that_the_description_names) {
             const Tape tape(Tape::Mode::shapes_only);
             const nn::Recorded blocks = nn::record_blocks(tape, m);
             const Topology topology = topology_of(graph_of(tape, blocks.input_lines(), {blocks.output.line()}));
-            BOOST_TEST(topology.placement == m.placement);
+            BOOST_TEST(topology.placement == name(m.placement));
             BOOST_TEST(topology.contradictions.empty());
         }
 }
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(an_encoder_and_a_decoder_are_two_stacks) {
             nn::Binding<double> on(tape);
             const Var<double> y = model(on, ids_of(m, 16));
             const Topology topology = topology_of(graph_of(tape, {}, {y.line()}));
-            BOOST_TEST(topology.placement == m.placement);
+            BOOST_TEST(topology.placement == nn::name(m.placement));
             BOOST_TEST_REQUIRE(topology.stacks.size() == 2u);
             BOOST_TEST(topology.stacks[0].scope == "encoder");
             BOOST_TEST(topology.stacks[1].scope == "decoder");

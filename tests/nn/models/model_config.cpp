@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(facts_of_every_known_model) {
     for (const json& model : known_models()) BOOST_TEST_CONTEXT(model["name"].get<std::string>()) {
             const nn::ModelDescription m = read(model["config"]);
             const json& facts = model["facts"];
-            BOOST_TEST(m.placement == facts["placement"].get<std::string>());
+            BOOST_TEST(name(m.placement) == facts["placement"].get<std::string>());
             BOOST_TEST(m.norm.kind == facts["norm"].get<std::string>());
             BOOST_TEST(m.norm.eps == facts["eps"].get<double>());
             BOOST_TEST(m.norm.gain == facts["gain"].get<std::string>());
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(fields_that_are_absent_or_null) {
     BOOST_TEST(read(gemma2).attention.softcap.value() == 50);
     json neox = config_of("pythia-1.4b");
     neox["use_parallel_residual"] = false;
-    BOOST_TEST(read(neox).placement == "pre");
+    BOOST_TEST((read(neox).placement == nn::Placement::pre));
     json outer = config_of("gemma-3-27b");
     outer["tie_word_embeddings"] = false;
     BOOST_TEST(!read(outer).tied);
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(the_table_of_types) {
     for (const nn::ModelType& type : nn::model_types()) BOOST_TEST_CONTEXT(type.name) {
             BOOST_TEST(nn::find_model_type(type.name).name == type.name);
             BOOST_TEST(!type.examples.empty());
-            BOOST_TEST(nn::facts_line(type).starts_with(std::string(type.placement) + "; "));
+            BOOST_TEST(nn::facts_line(type).starts_with(std::string(name(type.placement)) + "; "));
         }
 }
 

@@ -31,7 +31,7 @@ inline Var<double> image_for(const nn::Model& model, const Tape& tape, Generator
 
 /// What tells kinds apart: a model_type may cover several.
 inline std::string kind_of(const nn::ModelDescription& m) {
-    return m.model_type + " " + std::string(m.placement) + " " + std::string(m.attention.qk_norm.axis) + " " +
+    return m.model_type + " " + name(m.placement) + " " + std::string(m.attention.qk_norm.axis) + " " +
            std::string(m.ffn.kind);
 }
 
