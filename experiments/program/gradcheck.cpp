@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/suggest.hpp>
-#include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/autograd/check/report_json.hpp>
 #include <chalkgrad/experiments/program/gradcheck_file.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
@@ -51,7 +51,7 @@ bool in_ffn(const Tape& tape, const Line& line) {
     return false;
 }
 
-/// Whether tokens of x may feel later ones: through an attention without a causal mask whose keys come from x. The router of a
+/// Whether tokens of x may depend on later ones: through an attention without a causal mask whose keys come from x. The router of a
 /// mixture of experts is a softmax, but over experts.
 bool attends_to_later(const nn::Recorded& recorded, const Var<double>& x) {
     const Tape tape = x.tape();
@@ -69,8 +69,8 @@ bool attends_to_later(const nn::Recorded& recorded, const Var<double>& x) {
     return false;
 }
 
-/// What is known of x in a block: with masked attentions only, no token feels a later one; in an FFN, none feels
-/// another. Nothing is known in general where every token sees every other, or of parameters alone.
+/// What is known of x in a block: with masked attentions only, no token depends on a later one; in an FFN, none
+/// depends on another. Nothing is known in general where every token sees every other, or of parameters alone.
 std::vector<Identity> identities_of(const nn::Recorded& recorded, nn::BlockEntry::Kind kind) {
     if (recorded.inputs.empty()) return {};
     const Var<double>& x = recorded.inputs[0];
@@ -217,7 +217,7 @@ int run_gradcheck(const GradcheckCommand& command) {
     if (!command.json) return print_table(tasks);
     nlohmann::json reports = nlohmann::json::array();
     for (const Task& task : tasks) {
-        nlohmann::json report = nlohmann::json::parse(to_json(task.report));
+        nlohmann::json report = detail::json_of(task.report);
         report["op"] = task.name;
         report["sample"] = task.sample;
         reports.push_back(std::move(report));
