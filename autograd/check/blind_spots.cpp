@@ -76,14 +76,6 @@ bool has_idle_input(CheckedProgram& s) {
     return std::any_of(largest.begin(), largest.end(), [](double f) { return !(f > 1e-12); });
 }
 
-bool all_finite(CheckedProgram& s) {
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        const double* values = s.program.values(s.output_lines[y]);
-        if (!std::all_of(values, values + s.outputs[y].size(), [](double v) { return std::isfinite(v); })) return false;
-    }
-    return true;
-}
-
 /// Draws points of several scales until one has no blind spot, and says how it begins.
 void propose(CheckedProgram& s, GradcheckReport& report) {
     for (const double scale : {1.0, 3.0, 10.0, 30.0, 0.1, 0.01})
@@ -98,7 +90,7 @@ void propose(CheckedProgram& s, GradcheckReport& report) {
             }
             try {
                 s.program.run();
-                if (!all_finite(s) || !blind_spots_of_values(s).empty() || has_idle_input(s)) continue;
+                if (!s.all_finite() || !blind_spots_of_values(s).empty() || has_idle_input(s)) continue;
             } catch (const std::exception&) {
                 continue; // the op refuses such numbers
             }

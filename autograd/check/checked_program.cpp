@@ -72,6 +72,14 @@ double CheckedProgram::size_of(const Var<double>& v) {
     return size;
 }
 
+bool CheckedProgram::all_finite() {
+    for (std::size_t y = 0; y < outputs.size(); ++y) {
+        const double* values = program.values(output_lines[y]);
+        if (!std::all_of(values, values + outputs[y].size(), [](double v) { return std::isfinite(v); })) return false;
+    }
+    return true;
+}
+
 void CheckedProgram::restore() {
     for (const Var<double>& x : inputs) std::copy_n(x.data(), x.size(), program.values(x.line()));
     program.run();

@@ -43,6 +43,8 @@ struct CheckedProgram {
     Generator stream(std::uint64_t purpose, std::uint64_t which = 0) const {
         return Generator(Seed{0x6772616463686bu + purpose, options.seed, which});
     }
+    /// Whether every output is finite where the program stands.
+    bool all_finite();
     /// Puts the inputs back to the recorded point.
     void restore();
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/autograd/check/report_json.hpp>
 
 namespace chalkgrad::exercise {
 namespace {
@@ -55,7 +55,7 @@ nlohmann::json answer_at(const Solution& solution, const nlohmann::json& point) 
         GradcheckOptions options;
         options.blind_spots = false; // the points of an exercise cover each other
         const GradcheckReport report = gradcheck(f, inputs, options);
-        answer["report"] = nlohmann::json::parse(chalkgrad::to_json(report));
+        answer["report"] = detail::json_of(report);
         answer["causes"] = nlohmann::json::array();
         for (const Blame& b : report.blame) // custom() calls its operands x0, x1, …
             answer["causes"].push_back({{"input", std::stoul(b.input.substr(1))}, {"cause", describe(b.cause)}});

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/autograd/check/report_json.hpp>
 
 namespace chalkgrad {
 
@@ -58,7 +58,7 @@ nlohmann::json number(double value) {
     return value;
 }
 
-nlohmann::json to_json(const Array<double>& array) {
+nlohmann::json json_of_array(const Array<double>& array) {
     nlohmann::json numbers = nlohmann::json::array();
     for (const double v : array) numbers.push_back(number(v));
     return {{"shape", std::vector<std::size_t>(array.shape().begin(), array.shape().end())}, {"numbers", numbers}};
@@ -66,7 +66,7 @@ nlohmann::json to_json(const Array<double>& array) {
 
 } // namespace
 
-std::string to_json(const GradcheckReport& report) {
+nlohmann::json detail::json_of(const GradcheckReport& report) {
     const JacobianElement& w = report.worst;
     nlohmann::json kinks = nlohmann::json::array(), blame = kinks, proposal = kinks;
     for (const Kink& kink : report.kinks)
@@ -76,8 +76,8 @@ std::string to_json(const GradcheckReport& report) {
     for (const Blame& b : report.blame)
         blame.push_back({{"line", b.line}, {"op", b.op}, {"scope", b.scope}, {"input", b.input},
             {"error", number(b.error)}, {"hint", b.hint}});
-    for (const Array<double>& array : report.proposal) proposal.push_back(to_json(array));
-    const nlohmann::json json = {{"verdict", name(report.verdict)},
+    for (const Array<double>& array : report.proposal) proposal.push_back(json_of_array(array));
+    return {{"verdict", name(report.verdict)},
         {"worst", {{"op", w.op}, {"output", w.output}, {"output_index", w.output_index}, {"input", w.input},
                       {"index", w.index}, {"analytic", number(w.analytic)}, {"numeric", number(w.numeric)},
                       {"relative_error", number(w.relative_error)}, {"tolerance", number(w.tolerance)}}},
@@ -88,7 +88,10 @@ std::string to_json(const GradcheckReport& report) {
         {"identities_declared", report.identity.has_value()}, {"elements", report.elements},
         {"failed_elements", report.failed}, {"projected", report.projected}, {"resolution", number(report.resolution)},
         {"why", report.why}, {"text", to_string(report)}, {"blame", blame}, {"kinks", kinks}, {"proposal", proposal}};
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string to_json(const GradcheckReport& report) {
+    return detail::json_of(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace chalkgrad

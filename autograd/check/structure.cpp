@@ -12,12 +12,6 @@ namespace {
 /// How many neighbours of an input move together: a row, or one element where it has one axis.
 std::size_t strip_of(const Var<double>& x) { return x.shape().rank() < 2 ? 1 : x.shape().last(); }
 
-bool all_finite(CheckedProgram& s) {
-    return std::all_of(s.outputs.begin(), s.outputs.end(), [](const Var<double>& y) {
-        return std::all_of(y.data(), y.data() + y.size(), [](double v) { return std::isfinite(v); });
-    });
-}
-
 /// Marks the output elements that are not what they were at the point; adds to the marks.
 void mark_moved(CheckedProgram& s, std::vector<unsigned char>& moved) {
     unsigned char* mark = moved.data();
@@ -97,7 +91,7 @@ bool holds_backwards(CheckedProgram& s, std::size_t x, const std::vector<Span>& 
 
 Structure find_structure(CheckedProgram& s) {
     Structure structure(s.inputs.size());
-    if (!all_finite(s)) return structure;
+    if (!s.all_finite()) return structure;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         std::vector<Span> spans;
         try {

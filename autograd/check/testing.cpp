@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/autograd/check/report_json.hpp>
+
 namespace chalkgrad {
 namespace {
 
@@ -29,7 +31,7 @@ std::string check_registered(const GradcheckOptions& options) {
     for (const Registered& one : registered()) {
         nlohmann::json json;
         try {
-            json = nlohmann::json::parse(to_json(one.check(options)));
+            json = detail::json_of(one.check(options));
         } catch (const std::exception& error) { json = {{"error", error.what()}}; }
         json["name"] = one.name;
         reports.push_back(std::move(json));

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/suggest.hpp>
-#include <chalkgrad/autograd/check/gradcheck.hpp>
+#include <chalkgrad/autograd/check/report_json.hpp>
 #include <chalkgrad/experiments/program/gradcheck_file.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
@@ -178,7 +178,7 @@ int run_gradcheck(const GradcheckCommand& command) {
     if (!command.json) return print_table(tasks);
     nlohmann::json reports = nlohmann::json::array();
     for (const Task& task : tasks) {
-        nlohmann::json report = nlohmann::json::parse(to_json(task.report));
+        nlohmann::json report = detail::json_of(task.report);
         report["op"] = task.name;
         report["sample"] = task.sample;
         reports.push_back(std::move(report));

@@ -6,6 +6,7 @@
 #include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/custom.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
@@ -216,6 +217,28 @@ BOOST_AUTO_TEST_CASE(what_the_probe_cannot_see_is_seen_later) {
     BOOST_TEST((report.verdict == Verdict::fail), to_string(report));
     BOOST_TEST(report.transpose > 1e-3);
     BOOST_TEST(report.dual > 0.1); // the element itself, outside every span
+}
+
+BOOST_AUTO_TEST_CASE(slopes_that_cancel_at_equal_weights_do_not_hide) {
+    // y = {x0, x1, x2, x3, x0 − x1 − x2 + x3}, the last cotangent forgotten.
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        GradcheckOptions options;
+        options.seed = seed;
+        const auto report = gradcheck(
+            [](const Vars& x) {
+                return custom(
+                    "band",
+                    [](const Doubles& a) {
+                        return Doubles{a(0), a(1), a(2), a(3), a(0) - a(1) - a(2) + a(3)};
+                    },
+                    [](const Doubles&, const Doubles&, const Doubles& gy) {
+                        return Doubles{gy(0), gy(1), gy(2), gy(3)};
+                    },
+                    x[0]);
+            },
+            {Doubles{0.3, -1.2, 0.7, 2.1}}, options);
+        BOOST_TEST((report.verdict == Verdict::fail), to_string(report));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
