@@ -37,7 +37,8 @@ public:
     /// The gradient of operand k for the cotangent gy, written over numbers that are all `before`; run forward() first.
     std::vector<T> vjp(std::size_t k, const std::vector<T>& gy, T before = T(0)) {
         std::vector<T> gradient(values_[k].size(), before);
-        std::vector<Out<T>> outs(values_.size());
+        std::vector<std::vector<T>> unwanted;
+        std::vector<Out<T>> outs = room_for_unwanted(unwanted);
         outs[k] = {gradient.data(), shapes_[k]};
         record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape},
             saved_.data(), {outs.data(), outs.size()});
@@ -46,8 +47,8 @@ public:
 
     /// The gradients of all operands of `wanted` in one call, one behind the other.
     std::vector<T> vjp_all(const std::vector<std::size_t>& wanted, const std::vector<T>& gy) {
-        std::vector<std::vector<T>> gradients(values_.size());
-        std::vector<Out<T>> outs(values_.size());
+        std::vector<std::vector<T>> gradients(values_.size()), unwanted;
+        std::vector<Out<T>> outs = room_for_unwanted(unwanted);
         for (const std::size_t k : wanted) {
             gradients[k].resize(values_[k].size());
             outs[k] = {gradients[k].data(), shapes_[k]};
@@ -65,6 +66,15 @@ public:
     }
 
 private:
+    /// As the tape does: room for gradients that nobody wants, unless the op looks for itself.
+    std::vector<Out<T>> room_for_unwanted(std::vector<std::vector<T>>& room) const {
+        std::vector<Out<T>> outs(values_.size());
+        if (record_.op->skips_unwanted()) return outs;
+        for (const std::vector<T>& input : values_) room.emplace_back(input.size());
+        for (std::size_t k = 0; k < outs.size(); ++k)
+            if (ins_[k]) outs[k] = {room[k].data(), shapes_[k], false};
+        return outs;
+    }
     const Record& record_;
     std::vector<std::vector<T>> values_;
     std::vector<const Shape*> shapes_;

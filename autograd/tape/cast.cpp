@@ -93,7 +93,7 @@ struct StopGradient {
         }
     }
     template <class T> void vjp(Ins<T>, In<T>, In<T>, const T*, Outs<T> gx) const {
-        if (gx[0]) std::fill_n(gx[0].data, gx[0].size(), T(0));
+        std::fill_n(gx[0].data, gx[0].size(), T(0));
     }
 };
 

@@ -33,6 +33,7 @@ public:
         return names[std::min<std::size_t>(i, 7)];
     }
     Shape shape(Shapes) const override { return shape_; }
+    bool skips_unwanted() const override { return true; }
     bool runs_in(Dtype dtype) const override { return dtype == dtype_of<T>; }
 
 #define CHALKGRAD_OP_FACE(U)                                                    \

@@ -12,11 +12,13 @@
 //         // optional:
 //         static constexpr std::size_t required = 1;                           // inputs that must be given, from the first; all if absent
 //         static constexpr Role role = Role::norm;                             // what drawings and topology read
+//         static constexpr bool skips_unwanted = true;                         // vjp looks which gradients are wanted: no room for others
 //         void attributes(Attributes& out) const;                              // names and values of the fields
-//         double length_scale(Ins<double> in) const;                         // length over which the op bends; 1 if absent
-//         void sides(Ins<T> in, KinkSides& out) const;                             // T = double, long double: which side of each kink
+//         double length_scale(Ins<double> in) const;                           // length over which the op bends; 1 if absent
+//         void kinks(Ins<T> in, KinkSides& out) const;                         // T = double, long double: which side of each kink
 //     };
-// forward fills all of y; vjp fills all of gx[i] wherever gx[i] is wanted (gx[i] converts to true), and only assigns.
+// forward fills all of y; vjp fills all of gx[i] wherever gx[i] is wanted (gx[i] converts to true), and only assigns. A gradient
+// that nobody wants has room too, which vjp may fill or not: no rule needs a check. With skips_unwanted it has none.
 // Buffers never overlap. An absent optional input converts to false.
 #pragma once
 
@@ -49,12 +51,13 @@ template <class T> struct In {
     const T& operator[](std::size_t i) const { return data[i]; }
 };
 
-/// An array that a rule fills. As a gradient it converts to false where nobody wants it.
+/// An array that a rule fills. As a gradient it converts to false where nobody wants it, also when there is room for it.
 template <class T> struct Out {
     T* data = nullptr;
     const Shape* shape = nullptr;
+    bool wanted = true;
 
-    explicit operator bool() const { return shape != nullptr; }
+    explicit operator bool() const { return shape != nullptr && wanted; }
     std::size_t size() const { return shape->size(); }
     std::size_t last() const { return shape->last(); }
     std::size_t rows() const { return shape->rows(); }
@@ -138,6 +141,8 @@ public:
     virtual std::size_t saved(Shapes) const { return 0; }
     virtual double length_scale(Ins<double>) const { return 1; }
     virtual bool has_kinks() const { return false; }
+    /// Whether vjp does without room for the gradients that nobody wants.
+    virtual bool skips_unwanted() const { return false; }
     /// A constant for the reverse sweep, whatever its inputs are.
     virtual bool blocks_gradient() const { return false; }
     virtual const DtypeOp* conversion() const { return nullptr; }
@@ -187,6 +192,9 @@ public:
     double length_scale(Ins<double> in) const override {
         if constexpr (requires { rule_.length_scale(in); }) return rule_.length_scale(in);
         else return 1;
+    }
+    bool skips_unwanted() const override {
+        return requires { Rule::skips_unwanted; };
     }
     bool blocks_gradient() const override {
         return requires { Rule::blocks_gradient; };

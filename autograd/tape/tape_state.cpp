@@ -32,6 +32,7 @@ public:
         items_ = large_.empty() ? small_ : large_.data();
     }
     Item& operator[](std::size_t i) { return items_[i]; }
+    const Item& operator[](std::size_t i) const { return items_[i]; }
     const Item* data() const { return items_; }
 
 private:
@@ -88,49 +89,71 @@ template <class T> void forward_as(TapeState& tape, Record& record) {
     }
 }
 
-template <class T> void vjp_as(TapeState& tape, Record& record, Record::Flag wanted) {
-    Reading<T> reading = read_inputs<T>(tape, record);
-    const In<T> y = reading.widen_or_view(record);
-    const In<T> gy{static_cast<const T*>(record.grad), record.shape};
-
-    struct PendingContribution { // a second contribution: goes to its own buffer, then is added
-        Record* to = nullptr;
-        void* buffer = nullptr;
-        alignas(16) std::byte inside[inside_bytes];
-    };
-    struct Gradients {
-        Pool& pool;
-        SmallVector<Out<T>> outs;
-        std::list<PendingContribution> late;
-        Gradients(Pool& pool, std::size_t count) : pool(pool), outs(count) {}
-        ~Gradients() {
-            for (PendingContribution& l : late)
-                if (l.buffer != l.inside) pool.give(l.buffer, l.to->shape->size() * sizeof(T));
-        }
-    } gradients(*tape.pool, record.input_count);
-
-    const Index* inputs = tape.inputs(record);
-    bool any = false;
-    for (std::size_t k = 0; k < record.input_count; ++k) {
-        if (inputs[k] == absent) continue;
-        Record& input = tape[inputs[k]];
-        if (!input.has(wanted)) continue;
-        any = true;
-        if (input.grad == nullptr) {
-            tape.allocate_grad(input);
-            gradients.outs[k] = {static_cast<T*>(input.grad), input.shape};
-        } else {
-            PendingContribution& l = gradients.late.emplace_back();
-            l.to = &input;
-            const std::size_t size = input.shape->size() * sizeof(T);
-            l.buffer = size <= inside_bytes ? static_cast<void*>(l.inside) : tape.pool->take(size);
-            gradients.outs[k] = {static_cast<T*>(l.buffer), input.shape};
-        }
+/// Where an op's backward puts the gradients of its inputs: in place where an input has none yet, else in a buffer of its own
+/// that is added afterwards, or thrown away where nobody wants it.
+template <class T> class GradientRoom {
+public:
+    GradientRoom(TapeState& tape, std::size_t inputs) : tape_(tape), outs_(inputs), asides_(inputs), count_(inputs) {}
+    GradientRoom(const GradientRoom&) = delete;
+    GradientRoom& operator=(const GradientRoom&) = delete;
+    ~GradientRoom() {
+        for (std::size_t k = 0; k < count_; ++k)
+            if (asides_[k].from_pool) tape_.pool->give(outs_[k].data, outs_[k].size() * sizeof(T));
     }
-    if (!any) return; // the sweep ends here: rules are not asked for nothing
-    record.op->vjp(
-        reading, y, gy, static_cast<const T*>(record.saved), Outs<T>{gradients.outs.data(), record.input_count});
-    for (PendingContribution& l : gradients.late) add_into<T>(l.to->grad, l.buffer, l.to->shape->size());
+    /// Takes what `record` needs; false if nobody wants any of its gradients.
+    bool take(const Record& record, Record::Flag wanted) {
+        const Index* inputs = tape_.inputs(record);
+        const auto is_wanted = [&](Index input) { return input != absent && tape_[input].has(wanted); };
+        if (std::none_of(inputs, inputs + count_, is_wanted)) return false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            if (inputs[k] == absent) continue;
+            Record& input = tape_[inputs[k]];
+            if (!input.has(wanted)) {
+                if (!record.op->skips_unwanted()) outs_[k] = {aside(k, input), input.shape, false};
+            } else if (input.grad == nullptr) {
+                tape_.allocate_grad(input);
+                outs_[k] = {static_cast<T*>(input.grad), input.shape};
+            } else {
+                outs_[k] = {aside(k, input), input.shape};
+                asides_[k].add_to = &input;
+            }
+        }
+        return true;
+    }
+    operator Outs<T>() const { return {outs_.data(), count_}; }
+    void add_up() {
+        for (std::size_t k = 0; k < count_; ++k)
+            if (asides_[k].add_to != nullptr) add_into<T>(asides_[k].add_to->grad, outs_[k].data, outs_[k].size());
+    }
+
+private:
+    struct Aside {
+        Record* add_to = nullptr;
+        bool from_pool = false;
+        alignas(16) std::byte inside[inside_bytes];
+        Aside() {} // leaves the bytes as they are
+    };
+    T* aside(std::size_t k, const Record& input) {
+        const std::size_t bytes = input.shape->size() * sizeof(T);
+        if (bytes <= inside_bytes) return reinterpret_cast<T*>(asides_[k].inside);
+        T* const buffer = static_cast<T*>(tape_.pool->take(bytes));
+        asides_[k].from_pool = true;
+        return buffer;
+    }
+
+    TapeState& tape_;
+    SmallVector<Out<T>> outs_;
+    SmallVector<Aside> asides_;
+    std::size_t count_;
+};
+
+template <class T> void vjp_as(TapeState& tape, const Record& record, Record::Flag wanted) {
+    GradientRoom<T> gradients(tape, record.input_count);
+    if (!gradients.take(record, wanted)) return; // the sweep ends here: rules are not asked for nothing
+    Reading<T> reading = read_inputs<T>(tape, record);
+    const In<T> y = reading.widen_or_view(record), gy{static_cast<const T*>(record.grad), record.shape};
+    record.op->vjp(reading, y, gy, static_cast<const T*>(record.saved), gradients);
+    gradients.add_up();
 }
 
 } // namespace

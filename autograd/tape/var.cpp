@@ -40,24 +40,28 @@ template <class T> void require_values(const Var<T>& x, Index i, const char* wha
                     " but no numbers: its tape is shape-only; record on Tape() instead");
 }
 
-/// Checks y and the cotangent of a sweep and runs `sweep(index, numbers)`.
-template <class T, class Sweep>
-void start_sweep(const Var<T>& y, const char* what, const Array<work_t<T>>* cotangent, Sweep&& sweep) {
+/// Where a sweep starts, and with which numbers.
+struct SweepStart {
+    Index line;
+    const void* cotangent;
+};
+
+/// Checks y and the cotangent of a sweep; without one it starts from 1.
+template <class T> SweepStart sweep_start(const Var<T>& y, const char* what, const Array<work_t<T>>* cotangent) {
     const Index i = y.checked(what);
     require_values(y, i, what);
     if (cotangent == nullptr) {
         if (y.size() != 1)
             throw Error(std::string(what) + ": " + y.state()->label(i) + " has shape " + to_string(y.shape()) +
                         ", not one element; reduce it with sum() or mean(), or give a cotangent of that shape");
-        const work_t<T> one(1);
-        sweep(i, &one);
-        return;
+        static const work_t<T> one(1);
+        return {i, &one};
     }
     const Shape given(cotangent->shape().begin(), cotangent->shape().end());
     if (given != y.shape())
         throw Error(std::string(what) + ": the cotangent has shape " + to_string(given) + ", " + y.state()->label(i) +
                     " has " + to_string(y.shape()) + "; they must be equal");
-    sweep(i, cotangent->data());
+    return {i, cotangent->data()};
 }
 
 } // namespace
@@ -153,12 +157,11 @@ template <class T> Tape Var<T>::tape() const {
 namespace {
 
 template <class T> void sweep_from(const Var<T>& y, const Array<work_t<T>>* cotangent) {
-    start_sweep(y, "backward", cotangent, [&](Index i, const void* numbers) {
-        if (!y.needs_grad())
-            throw Error(
-                "backward: " + y.state()->label(i) + " depends on no variable; make the leaf with tape.variable()");
-        detail::sweep_backward(*y.state(), i, numbers);
-    });
+    const SweepStart start = sweep_start(y, "backward", cotangent);
+    if (!y.needs_grad())
+        throw Error("backward: " + y.state()->label(start.line) +
+                    " depends on no variable; make the leaf with tape.variable()");
+    detail::sweep_backward(*y.state(), start.line, start.cotangent);
 }
 
 template <class T>
@@ -167,28 +170,27 @@ std::vector<Array<work_t<T>>> gradients(
     using W = work_t<T>;
     std::vector<Array<W>> result(xs.size());
     std::vector<char> found(xs.size(), 0);
-    start_sweep(y, "grad", cotangent, [&](Index i, const void* numbers) {
-        TapeState& tape = *y.state();
-        std::vector<Index> lines;
-        for (const Var<T>& x : xs) {
-            const Index line = x.checked("grad");
-            if (x.state() != &tape)
-                throw Error("grad: " + x.state()->label(line) + " is on another tape than " + tape.label(i) +
-                            "; record both on one");
-            lines.push_back(line);
-        }
-        detail::sweep_towards(tape, i, numbers, lines, [&](std::size_t k) {
-            const Record& record = tape[lines[k]];
-            result[k] = Array<W>(typename Array<W>::shape_type(record.shape->begin(), record.shape->end()));
-            if (result[k].size() != 0)
-                std::memcpy(static_cast<void*>(result[k].data()), record.grad, result[k].size() * sizeof(W));
-            found[k] = 1;
-        });
-        for (std::size_t k = 0; k < xs.size(); ++k)
-            if (!found[k])
-                throw Error("grad: " + tape.label(i) + " does not depend on " + tape.label(lines[k]) +
-                            "; there is no gradient");
+    const auto [i, numbers] = sweep_start(y, "grad", cotangent);
+    TapeState& tape = *y.state();
+    std::vector<Index> lines;
+    for (const Var<T>& x : xs) {
+        const Index line = x.checked("grad");
+        if (x.state() != &tape)
+            throw Error("grad: " + x.state()->label(line) + " is on another tape than " + tape.label(i) +
+                        "; record both on one");
+        lines.push_back(line);
+    }
+    detail::sweep_towards(tape, i, numbers, lines, [&](std::size_t k) {
+        const Record& record = tape[lines[k]];
+        result[k] = Array<W>(typename Array<W>::shape_type(record.shape->begin(), record.shape->end()));
+        if (result[k].size() != 0)
+            std::memcpy(static_cast<void*>(result[k].data()), record.grad, result[k].size() * sizeof(W));
+        found[k] = 1;
     });
+    for (std::size_t k = 0; k < xs.size(); ++k)
+        if (!found[k])
+            throw Error(
+                "grad: " + tape.label(i) + " does not depend on " + tape.label(lines[k]) + "; there is no gradient");
     return result;
 }
 

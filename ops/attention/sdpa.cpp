@@ -196,6 +196,7 @@ std::size_t tile_scores(const Shape& k) {
 template <bool with_sinks> struct Sdpa {
     static constexpr const char* name = with_sinks ? "sdpa_sinks" : "sdpa";
     static constexpr const char* inputs[] = {"q", "k", "v", with_sinks ? "sinks" : "mask", "mask"};
+    static constexpr bool skips_unwanted = true;
     static constexpr std::size_t required = with_sinks ? 4 : 3, the_mask = required;
     static constexpr Role role = Role::attention;
     AttentionOptions options;

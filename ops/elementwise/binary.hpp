@@ -94,6 +94,7 @@ template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSi
         static constexpr const char* name = #op;                                                                  \
         static constexpr const char* inputs[] = {"a", "b"};                                                       \
         static constexpr Role role = its_role;                                                                    \
+        static constexpr bool skips_unwanted = true;                                                              \
         Shape shape(Shapes in) const { return broadcast(name, in[0], in[1]); }                                    \
         template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                                          \
             if (y.size() == 1) y[0] = base::F::y(in[0][0], in[1][0]);                                             \

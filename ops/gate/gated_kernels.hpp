@@ -38,24 +38,22 @@ FAST inline void gated_gradients(std::size_t n, const T* g, const T* u, const T*
 #include <chalkgrad/ops/gate/swiglu_act.hpp>
 
 /// y = φ(g) u, by the kernels of op.
-#define CHALKGRAD_GATED_RULE(Rule, op, ...)                                                                            \
-    struct Rule {                                                                                                      \
-        static constexpr const char* name = #op;                                                                       \
-        static constexpr const char* inputs[] = {"g", "u"};                                                            \
-        static constexpr Role role = Role::gate;                                                                       \
-        Shape shape(Shapes in) const {                                                                                 \
-            require_same_shape(name, "g", in[0], "u", in[1]);                                                          \
-            return in[0];                                                                                              \
-        }                                                                                                              \
-        template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                                               \
-            kernel::op##_forward<T>(y.size(), in[0].data, in[1].data, y.data);                                         \
-        }                                                                                                              \
-        template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {                        \
-            Scratch<T> unwanted(gx[0] && gx[1] ? 0 : y.size());                                                        \
-            kernel::op##_gradients<T>(y.size(), in[0].data, in[1].data, gy.data, gx[0] ? gx[0].data : unwanted.data(), \
-                gx[1] ? gx[1].data : unwanted.data());                                                                 \
-        }                                                                                                              \
-        __VA_ARGS__                                                                                                    \
+#define CHALKGRAD_GATED_RULE(Rule, op, ...)                                                               \
+    struct Rule {                                                                                         \
+        static constexpr const char* name = #op;                                                          \
+        static constexpr const char* inputs[] = {"g", "u"};                                               \
+        static constexpr Role role = Role::gate;                                                          \
+        Shape shape(Shapes in) const {                                                                    \
+            require_same_shape(name, "g", in[0], "u", in[1]);                                             \
+            return in[0];                                                                                 \
+        }                                                                                                 \
+        template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                                  \
+            kernel::op##_forward<T>(y.size(), in[0].data, in[1].data, y.data);                            \
+        }                                                                                                 \
+        template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {           \
+            kernel::op##_gradients<T>(y.size(), in[0].data, in[1].data, gy.data, gx[0].data, gx[1].data); \
+        }                                                                                                 \
+        __VA_ARGS__                                                                                       \
     };
 
 namespace chalkgrad {

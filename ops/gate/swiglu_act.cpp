@@ -60,10 +60,9 @@ struct SwigluAct {
             limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* p, Outs<T> gx) const {
-        Scratch<T> unwanted(gx[0] && gx[1] ? 0 : y.size());
         kernel::swiglu_act_gradients<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
-            limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p, gy.data,
-            gx[0] ? gx[0].data : unwanted.data(), gx[1] ? gx[1].data : unwanted.data());
+            limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p, gy.data, gx[0].data,
+            gx[1].data);
     }
 };
 

@@ -67,6 +67,7 @@ struct Products {
 struct Matmul {
     static constexpr const char* name = "matmul";
     static constexpr const char* inputs[] = {"a", "b"};
+    static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::linear;
 
     Shape shape(Shapes in) const {

@@ -85,10 +85,9 @@ template <class T> void dyisru_value(Ins<T> in, const T* root_b, Out<T> y) {
 template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, T* gb) {
     const std::size_t d = gy.last();
     const BroadcastRow<T> gamma(in[2], d, 1);
-    Scratch<T> unwanted(gx[0] ? 0 : gy.size());
     RowGradient<T> ggamma(gx[2], d), gbeta(gx[3], d);
-    kernel::dyisru_gradients<T>(gy.rows(), d, in[0].data, root_b, gamma.data(), gy.data,
-        gx[0] ? gx[0].data : unwanted.data(), gb, ggamma.data(), gbeta.data());
+    kernel::dyisru_gradients<T>(
+        gy.rows(), d, in[0].data, root_b, gamma.data(), gy.data, gx[0].data, gb, ggamma.data(), gbeta.data());
     ggamma.store(), gbeta.store();
 }
 

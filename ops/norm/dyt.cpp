@@ -65,10 +65,9 @@ struct Dyt {
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
         const std::size_t d = y.last();
         const BroadcastRow<T> gamma(in[2], d, 1);
-        Scratch<T> unwanted(gx[0] ? 0 : y.size());
         RowGradient<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
-        kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data,
-            gx[0] ? gx[0].data : unwanted.data(), galpha.data(), ggamma.data(), gbeta.data());
+        kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data, gx[0].data, galpha.data(),
+            ggamma.data(), gbeta.data());
         galpha.store(), ggamma.store(), gbeta.store();
     }
 };

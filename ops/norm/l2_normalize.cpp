@@ -62,7 +62,6 @@ struct L2Normalize {
             in[0].rows(), in[0].last(), floor<T>(), T(added), T(std::sqrt(added)), in[0].data, length, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* length, Outs<T> gx) const {
-        if (!gx[0]) return;
         kernel::l2_normalize_gx<T>(in[0].rows(), in[0].last(), floor<T>(), length, y.data, gy.data, gx[0].data);
     }
 };

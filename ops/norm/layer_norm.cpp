@@ -85,10 +85,9 @@ struct LayerNorm {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
         const std::size_t rows = gy.rows(), d = gy.last();
         const BroadcastRow<T> gamma(in[1], d, 1);
-        Scratch<T> unwanted(gx[0] ? 0 : gy.size());
         RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
         kernel::layer_norm_gradients<T>(rows, d, in[0].data, gamma.data(), m, m + rows, m + 2 * rows, gy.data,
-            gx[0] ? gx[0].data : unwanted.data(), ggamma.data(), gbeta.data());
+            gx[0].data, ggamma.data(), gbeta.data());
         ggamma.store(), gbeta.store();
     }
 };

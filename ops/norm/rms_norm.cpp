@@ -75,10 +75,8 @@ struct RmsNorm {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* r, Outs<T> gx) const {
         const In<T> x = in[0];
         const BroadcastRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
-        Scratch<T> unwanted(gx[0] ? 0 : x.size());
         RowGradient<T> ggamma(gx[1], x.last());
-        kernel::rms_norm_gradients<T>(
-            x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0] ? gx[0].data : unwanted.data(), ggamma.data());
+        kernel::rms_norm_gradients<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data, ggamma.data());
         ggamma.store();
     }
 };

@@ -52,7 +52,6 @@ struct RmsNormFloor {
         kernel::rms_norm_floor_forward<T>(in[0].rows(), in[0].last(), T(floor), in[0].data, root, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* root, Outs<T> gx) const {
-        if (!gx[0]) return;
         kernel::rms_norm_floor_gx<T>(in[0].rows(), in[0].last(), T(floor), root, y.data, gy.data, gx[0].data);
     }
 };

@@ -130,8 +130,7 @@ struct Logsumexp : Reduction {
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* m, Outs<T> gx) const {
         const Masked<T> x(in[0], in[1]);
         const T* l = m + y.size();
-        Scratch<T> buffer(gx[0] ? 0 : in[0].size());
-        T* g = gx[0] ? gx[0].data : buffer.data();
+        T* g = gx[0].data;
         run_kernel(
             name, *in[0].shape, kernel::logsumexp_row_gx<T>, of_x(x.data()), of_y(m), of_y(l), of_y(gy.data), of_x(g));
         if (gx[1]) mask_gradient<T>(*in[0].shape, g, gx[1]);

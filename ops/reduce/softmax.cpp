@@ -93,8 +93,7 @@ template <bool logarithm> struct Softmax {
     }
     template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
         const Rows r(axis, *y.shape);
-        Scratch<T> buffer(gx[0] ? 0 : y.size());
-        T* gz = gx[0] ? gx[0].data : buffer.data();
+        T* gz = gx[0].data;
         if (r.packed) {
             rows_gz(r, y.data, gy.data, gz);
         } else {

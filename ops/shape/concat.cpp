@@ -16,6 +16,7 @@ namespace {
 template <bool joined> struct Join {
     static constexpr const char* name = joined ? "concat" : "stack";
     static constexpr const char* inputs[] = {"x"};
+    static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::structure;
     std::ptrdiff_t axis;
 

@@ -15,6 +15,7 @@ namespace {
 struct Where {
     static constexpr const char* name = "where";
     static constexpr const char* inputs[] = {"a", "b"};
+    static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::structure;
     std::shared_ptr<const Array<bool>> condition;
     Shape condition_shape;

@@ -50,6 +50,7 @@ template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int be
 struct MixFixed {
     static constexpr const char* name = "mhc_mix_fixed";
     static constexpr const char* inputs[] = {"X", "A"}; // A is always a constant
+    static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::linear;
 
     Shape shape(Shapes in) const {
@@ -71,6 +72,7 @@ struct MixFixed {
 struct MixParam {
     static constexpr const char* name = "mhc_mix_param";
     static constexpr const char* inputs[] = {"X", "m"};
+    static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::linear;
     SinkhornOptions options;
 
@@ -110,6 +112,7 @@ struct MixParam {
 struct MixXdep {
     static constexpr const char* name = "mhc_mix_xdep";
     static constexpr const char* inputs[] = {"X", "W", "bias", "alpha"};
+    static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::linear;
     SinkhornOptions options;
 
