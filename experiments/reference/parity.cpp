@@ -112,8 +112,8 @@ const std::vector<CatalogEntry>& arranged_ops() {
         const double alpha = c.number("alpha", 1), shift = c.number("shift_up", 0);
         return swiglu_act(z, z, {alpha, c.limit("gate_limit"), c.limit("up_limit"), shift});
     };
-    static const std::vector<CatalogEntry> entries = {entry("fan_out", "a a + a", "§8", fan_out),
-        entry("swiglu_act_diag", "swiglu_act(z, z)", "§9", diagonal)};
+    static const std::vector<CatalogEntry> entries = {
+        entry("fan_out", "a a + a", "§8", fan_out), entry("swiglu_act_diag", "swiglu_act(z, z)", "§9", diagonal)};
     return entries;
 }
 

@@ -70,8 +70,8 @@ template <class T> BlockOptions block_options(Arguments<T>& c) {
     if (const auto window = c.maybe_integer("window")) a.window = static_cast<std::size_t>(*window);
     a.sinks = c.flag("sinks", false);
     if (const std::string style = c.word("rope", "none"); style != "none")
-        a.rope = RopeOptions{
-            .style = style == "half" ? RopeStyle::halves : RopeStyle::interleaved, .base = c.number("rope_base", 10000)};
+        a.rope = RopeOptions{.style = style == "half" ? RopeStyle::halves : RopeStyle::interleaved,
+            .base = c.number("rope_base", 10000)};
     const std::string axis = c.word("qk_norm", "none");
     a.qk_norm = {.axis = axis == "per_head" ? QkAxis::per_head
                          : axis == "whole"  ? QkAxis::whole_projection

@@ -23,4 +23,10 @@ void require_same_shape(const char* op, const char* a_name, const Shape& a, cons
                 a_name, to_string(a), b_name, to_string(b)));
 }
 
+void require_limit(const char* op, const char* name, const std::optional<double>& limit) {
+    if (limit && !(*limit > 0 && std::isfinite(*limit)))
+        throw Error(
+            fmt::format("{}: {} is {}; it must be finite and positive, or absent for no clamp", op, name, *limit));
+}
+
 } // namespace chalkgrad

@@ -1,5 +1,5 @@
 // What reglu and geglu share:  y = φ(g) u, their kernels, their rule, their samples. Included by their .cpp files only.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>

@@ -1,6 +1,6 @@
 // What swiglu_act and gpt_oss_packed share: the kernel of one element, the checks of their limits, numbers for their samples.
 // Included by their .cpp files only.
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
@@ -95,12 +95,6 @@ FAST inline void swiglu_gradients(std::size_t n, T alpha, T gate_limit, T up_lim
 namespace chalkgrad {
 
 template <class T> T limit_or_inf(const std::optional<double>& limit) { return T(limit.value_or(HUGE_VAL)); }
-
-inline void require_limit(const char* op, const char* name, const std::optional<double>& limit) {
-    if (limit && !(*limit > 0 && std::isfinite(*limit)))
-        throw Error(
-            fmt::format("{}: {} is {}; it must be finite and positive, or absent for no clamp", op, name, *limit));
-}
 
 template <class T>
 inline void swiglu_sides(

@@ -1,7 +1,7 @@
 // Division of a row by its length or root mean square, guarded below: what l2_normalize and rms_norm_floor share.
 //
 //     m = max(√(Σx²/N + ε), floor),   y = x / m          N = 1 for a length, the number of features for a root mean square
-#pragma once
+#pragma once // internal
 
 #include <chalkgrad/ops/norm/norm_kernels.hpp>
 

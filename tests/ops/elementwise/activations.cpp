@@ -26,6 +26,7 @@ struct Function {
     }
 const std::vector<Function> functions = {FUNCTION(relu), FUNCTION(sigmoid), FUNCTION(softplus), FUNCTION(silu),
     FUNCTION(gelu_erf), FUNCTION(gelu_tanh), FUNCTION(quick_gelu)};
+#undef FUNCTION
 
 const Function& find(const std::string& name) {
     for (const Function& f : functions)

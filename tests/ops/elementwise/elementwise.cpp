@@ -40,6 +40,7 @@ const std::vector<Function> functions = {FUNCTION(neg, -x, -3, -1, -0.1, 0, 0.1,
     FUNCTION(tanh, std::tanh(x), -18, -3, -1, -0.1, 0, 0.1, 0.5, 1, 2, 10, 18),
     FUNCTION(erf, std::erf(x), -4, -3, -1, -0.1, 0, 0.1, 0.5, 1, 2, 3, 5),
     FUNCTION(abs, std::abs(x), -1e10, -3, -1, -0.1, -0.02, 0.011, 0.1, 0.5, 1, 2, 3)};
+#undef FUNCTION
 
 const auto d_exp = [](const auto& x) { return exp(x); };
 const auto d_log = [](const auto& x) { return log(x); };
