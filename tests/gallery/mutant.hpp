@@ -44,6 +44,7 @@ public:
     std::size_t saved(Shapes in) const override { return right_.saved(in); }
     double length_scale(Ins<double> in) const override { return right_.length_scale(in); }
     bool has_kinks() const override { return right_.has_kinks(); }
+    bool skips_unwanted() const override { return right_.skips_unwanted(); }
     bool blocks_gradient() const override { return right_.blocks_gradient(); }
     const DtypeOp* conversion() const override { return right_.conversion(); }
     bool runs_in(Dtype dtype) const override { return right_.runs_in(dtype) && (!double_only_ || dtype == Dtype::f64); }
@@ -75,7 +76,8 @@ private:
             std::vector<const Shape*> shapes(in.size());
             for (std::size_t k = 0; k < in.size(); ++k) {
                 if (in[k]) ins[k] = in_double(in[k]);
-                if (gx[k]) outs[k] = {numbers.emplace_back(gx[k].data, gx[k].data + gx[k].size()).data(), gx[k].shape};
+                if (gx[k].data != nullptr)
+                    outs[k] = {numbers.emplace_back(gx[k].size()).data(), gx[k].shape, gx[k].wanted};
                 shapes[k] = in[k].shape;
             }
             const std::vector<double> kept(saved, saved + right_.saved({shapes.data(), shapes.size()}));
@@ -145,8 +147,12 @@ inline WrongVjp only(std::size_t k, WrongVjp wrong) {
     return [=](const Backward& c) {
         c.run_right();
         if (!c.gx[k]) return;
+        std::deque<std::vector<double>> aside; // the others are right already: what `wrong` writes for them is lost
         std::vector<Out<double>> outs(c.in.size());
-        outs[k] = c.gx[k];
+        for (std::size_t i = 0; i < outs.size(); ++i)
+            if (i == k) outs[i] = c.gx[i];
+            else if (c.gx[i].data != nullptr)
+                outs[i] = {aside.emplace_back(c.gx[i].size()).data(), c.gx[i].shape, false};
         wrong({c.right, c.in, c.y, c.gy, c.saved, {outs.data(), outs.size()}});
     };
 }
