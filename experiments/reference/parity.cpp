@@ -118,7 +118,7 @@ const std::vector<CatalogEntry>& arranged_ops() {
 }
 
 const CatalogEntry* find(const std::string& op) {
-    for (const auto* list : {&catalog(), &arranged_ops(), &parity_modules()})
+    for (const auto* list : {&catalog(), &arranged_ops(), &nn::parity_modules()})
         for (const CatalogEntry& entry : *list)
             if (op == entry.name) return &entry;
     return nullptr;

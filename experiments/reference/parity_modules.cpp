@@ -5,10 +5,8 @@
 
 #include <chalkgrad/nn/layers/stack.hpp>
 
-namespace chalkgrad {
+namespace chalkgrad::nn {
 namespace {
-
-using namespace nn;
 
 template <class T> std::size_t count(Arguments<T>& c, const char* name) {
     const std::ptrdiff_t n = c.integer(name);
@@ -107,4 +105,4 @@ const std::vector<CatalogEntry>& parity_modules() {
     return entries;
 }
 
-} // namespace chalkgrad
+} // namespace chalkgrad::nn

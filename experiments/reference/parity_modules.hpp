@@ -3,9 +3,9 @@
 
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
-namespace chalkgrad {
+namespace chalkgrad::nn {
 
 /// block, stack3, ffn_mlp and the gated *_mlp, called like ops: the inputs stand for the module's parameters.
 const std::vector<CatalogEntry>& parity_modules();
 
-} // namespace chalkgrad
+} // namespace chalkgrad::nn
