@@ -58,18 +58,6 @@ template <class T> void add_into(void* sum, const void* term, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) s[i] = s[i] + t[i];
 }
 
-template <class T> void forward_as(TapeState& tape, Record& record) {
-    const Reading<T> reading = read_inputs<T>(tape, record);
-    T* saved = static_cast<T*>(record.saved);
-    if (storage_only(record.dtype)) {
-        Scratch<T> wide(record.shape->size());
-        record.op->forward(reading, Out<T>{wide.data(), record.shape}, saved);
-        if constexpr (std::is_same_v<T, float>) narrow(record.dtype, wide.data(), record.value, record.shape->size());
-    } else {
-        record.op->forward(reading, Out<T>{static_cast<T*>(record.value), record.shape}, saved);
-    }
-}
-
 /// Where an op's backward puts the gradients of its inputs: in place where an input has none yet, else in a buffer of its own
 /// that is added afterwards, or thrown away where nobody wants it.
 template <class T> class GradientRoom {
@@ -128,15 +116,6 @@ private:
     std::size_t count_;
 };
 
-template <class T> void vjp_as(TapeState& tape, const Record& record, Record::Flag wanted) {
-    GradientRoom<T> gradients(tape, record.input_count);
-    if (!gradients.take(record, wanted)) return; // the sweep ends here: rules are not asked for nothing
-    Reading<T> reading = read_inputs<T>(tape, record);
-    const In<T> y = reading.widen_or_view(record), gy{static_cast<const T*>(record.grad), record.shape};
-    record.op->vjp(reading, y, gy, static_cast<const T*>(record.saved), gradients);
-    gradients.add_up();
-}
-
 } // namespace
 
 void TapeState::run_forward(Index i) {
@@ -146,7 +125,19 @@ void TapeState::run_forward(Index i) {
         conversion->convert(input.dtype, input.value, record.dtype, record.value, record.shape->size());
         return;
     }
-    with_work_scalar(record.dtype, [&](auto scalar) { forward_as<decltype(scalar)>(*this, record); });
+    with_work_scalar(record.dtype, [&](auto scalar) {
+        using T = decltype(scalar);
+        const Reading<T> reading = read_inputs<T>(*this, record);
+        T* saved = static_cast<T*>(record.saved);
+        if (storage_only(record.dtype)) {
+            Scratch<T> wide(record.shape->size());
+            record.op->forward(reading, Out<T>{wide.data(), record.shape}, saved);
+            if constexpr (std::is_same_v<T, float>)
+                narrow(record.dtype, wide.data(), record.value, record.shape->size());
+        } else {
+            record.op->forward(reading, Out<T>{static_cast<T*>(record.value), record.shape}, saved);
+        }
+    });
 }
 
 void TapeState::run_vjp(Index i, Record::Flag wanted) {
@@ -166,7 +157,15 @@ void TapeState::run_vjp(Index i, Record::Flag wanted) {
         }
         return;
     }
-    with_work_scalar(record.dtype, [&](auto scalar) { vjp_as<decltype(scalar)>(*this, record, wanted); });
+    with_work_scalar(record.dtype, [&](auto scalar) {
+        using T = decltype(scalar);
+        GradientRoom<T> gradients(*this, record.input_count);
+        if (!gradients.take(record, wanted)) return; // the sweep ends here: rules are not asked for nothing
+        Reading<T> reading = read_inputs<T>(*this, record);
+        const In<T> y = reading.widen_or_view(record), gy{static_cast<const T*>(record.grad), record.shape};
+        record.op->vjp(reading, y, gy, static_cast<const T*>(record.saved), gradients);
+        gradients.add_up();
+    });
 }
 
 } // namespace chalkgrad::detail
