@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/check/difference.hpp>
+#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/single_op.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 
@@ -47,33 +48,20 @@ std::vector<double> along(
         return op.forward();
     };
     const std::vector<double> up[3] = {at(h), at(2 * h), at(3 * h)}, down[3] = {at(-h), at(-2 * h), at(-3 * h)};
-    const double step[3] = {h, 2 * h, 3 * h};
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        const double u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]};
-        result[i] = detail::central_estimate(u, d, step).slope;
-    }
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = detail::central_estimate(up, down, i, h).slope;
     tolerance = 1e-7;
     return result;
 }
 
-/// ⟨w, J v⟩ − ⟨Jᵀw, v⟩ of one op along operand k, with its vjp run in T, and Σ|terms|.
-struct Gap {
-    double size = 0, terms = 0;
-};
+/// ⟨w, J v⟩ − ⟨Jᵀw, v⟩ of one op along operand k, with its vjp run in T.
 template <class T>
-Gap transpose_gap(SingleOp<T>& op, std::size_t k, const std::vector<double>& v, const std::vector<double>& w,
+detail::Gap<T> transpose_gap(SingleOp<T>& op, std::size_t k, const std::vector<double>& v, const std::vector<double>& w,
     const std::vector<double>& slope) {
     const std::vector<T> gradient = op.vjp(k, std::vector<T>(w.begin(), w.end()));
-    T gap(0);
-    Gap result;
-    const auto add = [&](T term) {
-        gap += term;
-        result.terms += static_cast<double>(std::abs(term));
-    };
+    detail::Gap<T> result;
     for (std::size_t n = 0; n < w.size(); ++n)
-        if (std::isfinite(slope[n])) add(static_cast<T>(w[n]) * static_cast<T>(slope[n]));
-    for (std::size_t n = 0; n < v.size(); ++n) add(-gradient[n] * static_cast<T>(v[n]));
-    result.size = static_cast<double>(std::abs(gap));
+        if (std::isfinite(slope[n])) result.add(static_cast<T>(w[n]) * static_cast<T>(slope[n]));
+    for (std::size_t n = 0; n < v.size(); ++n) result.add(-gradient[n] * static_cast<T>(v[n]));
     return result;
 }
 
@@ -89,18 +77,18 @@ double largest(const std::vector<double>& numbers) {
 double transpose_error(const TapeState& tape, const Record& record, SingleOp<double>& op, std::size_t k,
     const std::vector<double>& v, const std::vector<double>& w, double& tolerance) {
     const std::vector<double> slope = along(tape, record, k, v, tolerance);
-    const Gap gap = transpose_gap(op, k, v, w, slope);
-    const double error = gap.terms > 0 ? gap.size / gap.terms : 0;
+    const auto [gap, terms] = transpose_gap(op, k, v, w, slope);
+    const double size = std::abs(gap), error = terms > 0 ? size / terms : 0;
     if (error <= tolerance || !record.op->runs_in(Dtype::f80)) return error;
     double weight = 0, reach = 0;
     for (const double number : w) weight += std::abs(number);
     for (const double number : v) reach += std::abs(number);
     const double loss = detail::rounding_loss(
         std::numeric_limits<double>::epsilon(), largest(op.forward()), largest(op.input(k)), op.length_scale());
-    if (gap.size > loss * weight * reach) return error;
+    if (size > loss * weight * reach) return error;
     SingleOp<long double> finer(tape, record);
     finer.forward();
-    return transpose_gap(finer, k, v, w, slope).size < 0.01 * gap.size ? 0 : error;
+    return static_cast<double>(std::abs(transpose_gap(finer, k, v, w, slope).gap)) < 0.01 * size ? 0 : error;
 }
 
 } // namespace

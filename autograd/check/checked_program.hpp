@@ -77,4 +77,18 @@ Array<double> draw_cotangent(const Var<double>& y, Generator& rng);
 /// Runs the program at the recorded point with these tangents.
 void set_tangents(CheckedProgram& s, Replay<Dual<double>>& program, const std::vector<Array<double>>& directions);
 
+/// The gradients of ⟨w, y⟩ for one output y by all inputs, one behind the other, where the program stands; 0 where none arrives.
+template <class U, class Numbers>
+std::vector<U> gradients_of(const CheckedProgram& s, Replay<U>& program, std::size_t y, const Numbers& w) {
+    const std::vector<U> cotangent(w.begin(), w.end());
+    program.backward(s.output_lines[y], cotangent.data());
+    std::vector<U> all;
+    for (const Var<double>& x : s.inputs) {
+        const U* g = program.gradient(x.line());
+        if (g != nullptr) all.insert(all.end(), g, g + x.size());
+        else all.resize(all.size() + x.size(), U(0));
+    }
+    return all;
+}
+
 } // namespace chalkgrad::detail

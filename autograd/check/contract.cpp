@@ -43,12 +43,9 @@ void check_sweeps(CheckedProgram& s, Findings& found) {
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Array<double> w = rng.standard_normal(s.outputs[y].shape());
         const auto gradients = [&](double factor) {
-            std::vector<double> all, cotangent(w.size());
-            for (std::size_t i = 0; i < w.size(); ++i) cotangent[i] = factor * w.data()[i];
-            s.program.backward(s.output_lines[y], cotangent.data());
-            for (const Var<double>& x : s.inputs)
-                if (const double* g = s.program.gradient(x.line())) all.insert(all.end(), g, g + x.size());
-            return all;
+            Array<double> cotangent = w;
+            for (double& number : cotangent) number *= factor;
+            return gradients_of(s, s.program, y, cotangent);
         };
         const auto once = gradients(1), again = gradients(1), none = gradients(0);
         constexpr double factors[] = {
@@ -176,14 +173,8 @@ std::vector<double> answers(CheckedProgram& s, Replay<U>& program, const std::ve
     for (const std::size_t line : s.output_lines)
         std::transform(program.values(line), program.values(line) + program.size(line), std::back_inserter(all),
             [](U v) { return static_cast<double>(v); });
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        const std::vector<U> cotangent(w[y].begin(), w[y].end());
-        program.backward(s.output_lines[y], cotangent.data());
-        for (const Var<double>& x : s.inputs) {
-            const U* g = program.gradient(x.line());
-            for (std::size_t j = 0; j < x.size(); ++j) all.push_back(g == nullptr ? 0 : static_cast<double>(g[j]));
-        }
-    }
+    for (std::size_t y = 0; y < s.outputs.size(); ++y)
+        for (const U g : gradients_of(s, program, y, w[y])) all.push_back(static_cast<double>(g));
     return all;
 }
 

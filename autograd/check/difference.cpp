@@ -24,11 +24,6 @@ template <> constexpr double settled_at<double> = 1e-10;
 template <class U> constexpr double suspicious_at = 1e-10;
 template <> constexpr double suspicious_at<double> = 1e-7;
 
-/// A power of two near fraction · length: x + h then keeps all digits of both.
-template <class U> U step_of(double fraction, double length) {
-    return static_cast<U>(std::exp2(std::round(std::log2(fraction * length))));
-}
-
 Slopes unknown(std::size_t n) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     return {std::vector<double>(n, nan), std::vector<double>(n, nan)};

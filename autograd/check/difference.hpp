@@ -21,6 +21,19 @@ template <class U> Estimate<U> central_estimate(const U* up, const U* down, cons
     return {sixth, std::abs(sixth - fourth)};
 }
 
+/// The same for element i of whole results, from steps of h, 2h and 3h.
+template <class U>
+Estimate<U> central_estimate(const std::vector<U> (&up)[3], const std::vector<U> (&down)[3], std::size_t i, U h) {
+    const U u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]};
+    const U step[3] = {h, 2 * h, 3 * h};
+    return central_estimate(u, d, step);
+}
+
+/// A power of two near fraction · length: x + h then keeps all digits of both.
+template <class U> U step_of(double fraction, double length) {
+    return static_cast<U>(std::exp2(std::round(std::log2(fraction * length))));
+}
+
 /// The step of the stencil that only confirms, as a fraction of a length: order 4 and rounding both leave a dozen digits there.
 inline constexpr double short_fraction = 6e-5;
 /// f′ from the values one and two steps up and down: order 4, [8 (f₁ − f₋₁) − (f₂ − f₋₂)] / 12h. What it is off, relative to

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
@@ -160,16 +161,14 @@ std::optional<double> identities_along_cotangents(CheckedProgram& s, Generator& 
             s.program.backward(s.output_lines[y], w.data());
             const double* g = s.program.gradient(input.line());
             const double* direction = known.degree ? input.data() : known.direction.data();
-            double gap = 0, terms = 0, weight = 0;
-            const auto add = [&](double term) {
-                gap += term;
-                terms += std::abs(term);
-            };
+            double weight = 0;
+            Gap<double> sides;
             for (std::size_t i = 0; i < rows; ++i) {
                 weight += std::abs(w.data()[i]);
-                if (w.data()[i] != 0) add(-w.data()[i] * known_product_at(s, known, y, i, first + i));
+                if (w.data()[i] != 0) sides.add(-w.data()[i] * known_product_at(s, known, y, i, first + i));
             }
-            for (std::size_t j = 0; g != nullptr && j < input.size(); ++j) add(g[j] * direction[j]);
+            for (std::size_t j = 0; g != nullptr && j < input.size(); ++j) sides.add(g[j] * direction[j]);
+            const auto [gap, terms] = sides;
             const double loss = weight * s.loss(y, x, std::numeric_limits<double>::epsilon());
             if (!(std::abs(gap) <= s.options.identity_tolerance * terms + loss)) return {};
             if (terms > 0) worst = std::max(worst, std::abs(gap) / terms);

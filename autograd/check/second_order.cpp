@@ -11,22 +11,16 @@ namespace {
 
 using DualNumber = Dual<double>;
 
-/// Gradients of ⟨w, y⟩ by all inputs, in one list, at the program's point.
+/// The gradient of ⟨w, y⟩ over all outputs by all inputs, in one list, at the program's point.
 template <class U>
 std::vector<U> gradient_of(CheckedProgram& s, Replay<U>& program, const std::vector<Array<double>>& w) {
-    std::vector<U> all;
-    for (const Var<double>& x : s.inputs) all.resize(all.size() + x.size(), U(0));
+    std::vector<U> sum;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        const std::vector<U> cotangent(w[y].begin(), w[y].end());
-        program.backward(s.output_lines[y], cotangent.data());
-        std::size_t k = 0;
-        for (const Var<double>& x : s.inputs) {
-            const U* g = program.gradient(x.line());
-            for (std::size_t j = 0; j < x.size(); ++j, ++k)
-                if (g != nullptr) all[k] += g[j];
-        }
+        const std::vector<U> of_one = gradients_of(s, program, y, w[y]);
+        sum.resize(of_one.size(), U(0));
+        for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += of_one[k];
     }
-    return all;
+    return sum;
 }
 
 double largest(const std::vector<double>& numbers) {
@@ -113,12 +107,10 @@ Findings check_second_order(CheckedProgram& s) {
         }
         return smooth;
     };
-    const auto step_of = [&](double fraction) {
-        return static_cast<long double>(std::exp2(std::round(std::log2(fraction * std::min(shortest, 1.0)))));
-    };
+    const double length = std::min(shortest, 1.0);
     constexpr long double epsilon = std::numeric_limits<long double>::epsilon();
     const auto confirmed = [&] {
-        const long double h = step_of(short_fraction), step[2] = {h, 2 * h};
+        const long double h = step_of<long double>(short_fraction, length), step[2] = {h, 2 * h};
         if (!sample(h, 2)) return false;
         for (std::size_t i = 0; i < best.size(); ++i) {
             const long double u[2] = {up[0][i], up[1][i]}, d[2] = {down[0][i], down[1][i]};
@@ -132,12 +124,11 @@ Findings check_second_order(CheckedProgram& s) {
         return true;
     };
     const auto measure = [&](double fraction) {
-        const long double h = step_of(fraction), step[3] = {h, 2 * h, 3 * h};
+        const long double h = step_of<long double>(fraction, length);
         if (!sample(h, 3)) return;
         for (std::size_t i = 0; i < best.size(); ++i) {
-            const long double u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]};
-            const auto estimate = central_estimate(u, d, step);
-            const double e = static_cast<double>(estimate.error + 8 * epsilon * std::abs(u[2]) / h);
+            const auto estimate = central_estimate(up, down, i, h);
+            const double e = static_cast<double>(estimate.error + 8 * epsilon * std::abs(up[2][i]) / h);
             if (!std::isfinite(e) || e >= error[i]) continue;
             best[i] = static_cast<double>(estimate.slope);
             error[i] = e;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
@@ -9,24 +10,17 @@ namespace {
 
 using DualNumber = Dual<double>;
 
-/// ⟨w, Jv⟩ − ⟨Jᵀw, v⟩ of one output, and Σ|terms| of both.
-struct Gap {
-    double gap = 0, terms = 0;
-};
-Gap transpose_gap(CheckedProgram& s, Replay<DualNumber>& program, std::size_t y, const Array<double>& w,
+/// ⟨w, Jv⟩ − ⟨Jᵀw, v⟩ of one output.
+Gap<double> transpose_gap(CheckedProgram& s, Replay<DualNumber>& program, std::size_t y, const Array<double>& w,
     const std::vector<Array<double>>& v) {
     set_tangents(s, program, v);
     s.program.backward(s.output_lines[y], w.data());
-    Gap result;
-    const auto add = [&](double term) {
-        result.gap += term;
-        result.terms += std::abs(term);
-    };
+    Gap<double> result;
     for (std::size_t i = 0; i < w.size(); ++i)
-        if (w.data()[i] != 0) add(w.data()[i] * program.values(s.output_lines[y])[i].d);
+        if (w.data()[i] != 0) result.add(w.data()[i] * program.values(s.output_lines[y])[i].d);
     for (std::size_t x = 0; x < s.inputs.size(); ++x)
         if (const double* g = s.program.gradient(s.inputs[x].line()))
-            for (std::size_t j = 0; j < s.inputs[x].size(); ++j) add(-g[j] * v[x].data()[j]);
+            for (std::size_t j = 0; j < s.inputs[x].size(); ++j) result.add(-g[j] * v[x].data()[j]);
     return result;
 }
 
@@ -157,7 +151,7 @@ AlongDirections check_along_directions(CheckedProgram& s) {
         std::size_t row = 0;
         for (std::size_t y = 0; y < s.outputs.size(); ++y) {
             const Array<double> w = draw_cotangent(s.outputs[y], rng);
-            const Gap gap = transpose_gap(s, dual, y, w, v);
+            const Gap<double> gap = transpose_gap(s, dual, y, w, v);
             if (!std::isfinite(gap.gap)) return {found, false};
             if (gap.terms > 0) found.report.transpose = std::max(found.report.transpose, std::abs(gap.gap) / gap.terms);
             double scale = 0, worst = 0;

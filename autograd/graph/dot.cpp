@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,32 +19,9 @@ struct Colours {
 };
 struct Palette {
     const char *background, *text, *quiet, *frame, *stream, *cotangent, *gradient, *value, *parameter;
-    Colours input, parameters, constant, add, norm, linear, activation, attention, other;
+    Colours looks[10]; ///< by Box::Look
 
-    Colours of(Box::Look look) const {
-        switch (look) {
-            case Box::Look::input:
-            case Box::Look::output:
-                return input;
-            case Box::Look::parameter:
-                return parameters;
-            case Box::Look::constant:
-                return constant;
-            case Box::Look::add:
-                return add;
-            case Box::Look::norm:
-                return norm;
-            case Box::Look::linear:
-                return linear;
-            case Box::Look::activation:
-                return activation;
-            case Box::Look::attention:
-                return attention;
-            case Box::Look::other:
-                break;
-        }
-        return other;
-    }
+    Colours of(Box::Look look) const { return looks[static_cast<std::size_t>(look)]; }
     const char* of(Note::Kind kind) const {
         switch (kind) {
             case Note::Kind::parameter:
@@ -57,13 +36,15 @@ struct Palette {
     }
 };
 constexpr Palette light = {"#FFFFFF", "#000000", "#454545", "#BFBFBF", "#000000", "#C24E00", "#7A2E00", "#003F66",
-    "#4A4100", {"#FFFFFF", "#000000"}, {"#FBF5B7", "#8A7D00"}, {"#FFFFFF", "#8C8C8C"}, {"#FFFFFF", "#000000"},
-    {"#F0AE4A", "#8F5600"}, {"#D6EAF7", "#0072B2"}, {"#CBEDE2", "#00795A"}, {"#F0DCE9", "#A33F7B"},
-    {"#F5F5F5", "#595959"}};
+    "#4A4100",
+    {{"#FFFFFF", "#000000"}, {"#FFFFFF", "#000000"}, {"#FBF5B7", "#8A7D00"}, {"#FFFFFF", "#8C8C8C"},
+        {"#FFFFFF", "#000000"}, {"#F0AE4A", "#8F5600"}, {"#D6EAF7", "#0072B2"}, {"#CBEDE2", "#00795A"},
+        {"#F0DCE9", "#A33F7B"}, {"#F5F5F5", "#595959"}}};
 constexpr Palette dark = {"#14181F", "#F5F5F5", "#B8C0CC", "#5C6675", "#FFFFFF", "#FF9D5C", "#FFB88A", "#9AD8FF",
-    "#EDE07A", {"#14181F", "#F5F5F5"}, {"#423D12", "#E8D95A"}, {"#14181F", "#8C96A5"}, {"#14181F", "#FFFFFF"},
-    {"#8F5600", "#FFC46B"}, {"#123A55", "#6EC1FF"}, {"#0B4437", "#5FD7B4"}, {"#4D1F3A", "#F29FCB"},
-    {"#262C36", "#B8C0CC"}};
+    "#EDE07A",
+    {{"#14181F", "#F5F5F5"}, {"#14181F", "#F5F5F5"}, {"#423D12", "#E8D95A"}, {"#14181F", "#8C96A5"},
+        {"#14181F", "#FFFFFF"}, {"#8F5600", "#FFC46B"}, {"#123A55", "#6EC1FF"}, {"#0B4437", "#5FD7B4"},
+        {"#4D1F3A", "#F29FCB"}, {"#262C36", "#B8C0CC"}}};
 
 /// "line-17" as a DOT name, "n17": the first letters are told apart, and a letter comes first.
 std::string dot_name(const std::string& prefix, const std::string& id) {
@@ -215,11 +196,11 @@ private:
             cells += fmt::format("<TD BORDER=\"{}\" STYLE=\"ROUNDED\" BGCOLOR=\"{}\" COLOR=\"{}\">{}</TD>", border,
                 colours.fill, colours.line, text);
         };
-        if (looks.contains(Box::Look::norm)) swatch(palette_.norm, "norm", 2);
-        if (looks.contains(Box::Look::attention)) swatch(palette_.attention, "attention");
-        if (looks.contains(Box::Look::activation)) swatch(palette_.activation, "activation, gate");
-        if (looks.contains(Box::Look::linear)) swatch(palette_.linear, "linear");
-        if (looks.contains(Box::Look::parameter)) swatch(palette_.parameters, "parameter");
+        if (looks.contains(Box::Look::norm)) swatch(palette_.of(Box::Look::norm), "norm", 2);
+        if (looks.contains(Box::Look::attention)) swatch(palette_.of(Box::Look::attention), "attention");
+        if (looks.contains(Box::Look::activation)) swatch(palette_.of(Box::Look::activation), "activation, gate");
+        if (looks.contains(Box::Look::linear)) swatch(palette_.of(Box::Look::linear), "linear");
+        if (looks.contains(Box::Look::parameter)) swatch(palette_.of(Box::Look::parameter), "parameter");
         else if (parameters) cells += fmt::format("<TD><FONT COLOR=\"{}\">parameters</FONT></TD>", palette_.parameter);
         if (looks.contains(Box::Look::add)) cells += "<TD>⊕ add</TD>";
         const auto line = [&](const char* colour, int height, const char* text) {
@@ -237,29 +218,9 @@ private:
     }
 
     static const char* word(Box::Look look) {
-        switch (look) {
-            case Box::Look::input:
-                return "input";
-            case Box::Look::output:
-                return "output";
-            case Box::Look::parameter:
-                return "parameter";
-            case Box::Look::constant:
-                return "constant";
-            case Box::Look::add:
-                return "add";
-            case Box::Look::norm:
-                return "norm";
-            case Box::Look::linear:
-                return "linear";
-            case Box::Look::activation:
-                return "activation";
-            case Box::Look::attention:
-                return "attention";
-            case Box::Look::other:
-                break;
-        }
-        return "other";
+        constexpr const char* words[] = {
+            "input", "output", "parameter", "constant", "add", "norm", "linear", "activation", "attention", "other"};
+        return words[static_cast<std::size_t>(look)];
     }
     static const char* word(Arrow::Look look) {
         return look == Arrow::Look::residual ? "residual" : look == Arrow::Look::cotangent ? "cotangent" : "data";
@@ -272,19 +233,22 @@ private:
     bool backward_ = false; ///< of the drawing being written
 };
 
-/// Well-formed UTF-8 of at most `longest` characters, each written by `write(out, code point, bytes)`.
-template <class Write> std::string escaped(std::string_view text, std::size_t longest, Write write) {
+using Escapes = std::initializer_list<std::pair<char, std::string_view>>;
+
+/// Well-formed UTF-8 of at most `longest` characters; those in `escapes` are written as it says.
+std::string escaped(std::string_view text, std::size_t longest, Escapes escapes) {
     std::string out;
     std::size_t count = 0;
     while (!text.empty()) {
         if (count++ == longest) return out + "…";
         const std::size_t length = utf8_length(text);
         const std::string_view bytes = text.substr(0, std::max<std::size_t>(length, 1));
-        const char c = length == 1 ? bytes[0] : '\0'; // what is longer is no character that DOT or XML reads
-        const bool control = length == 1 && ((c < 0x20 && c != '\n') || c == 0x7F);
+        const char c = bytes[0]; // of a longer character no byte that DOT or XML reads
+        const auto escape = std::find_if(escapes.begin(), escapes.end(), [&](const auto& e) { return e.first == c; });
+        const bool control = (c >= 0 && c < 0x20 && c != '\n') || c == 0x7F;
         if (length == 0) out += "\uFFFD";
         else if (control || bytes == "\uFFFE" || bytes == "\uFFFF") out += ' ';
-        else write(out, c, bytes);
+        else out += escape != escapes.end() ? escape->second : bytes;
         text.remove_prefix(bytes.size());
     }
     return out;
@@ -293,48 +257,11 @@ template <class Write> std::string escaped(std::string_view text, std::size_t lo
 } // namespace
 
 std::string dot_text(std::string_view text, std::size_t longest) {
-    return escaped(text, longest, [](std::string& out, char c, std::string_view bytes) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '&':
-                out += "&amp;";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            default:
-                out += bytes;
-        }
-    });
+    return escaped(text, longest, {{'"', "\\\""}, {'\\', "\\\\"}, {'&', "&amp;"}, {'\n', "\\n"}});
 }
 
 std::string dot_html(std::string_view text, std::size_t longest) {
-    return escaped(text, longest, [](std::string& out, char c, std::string_view bytes) {
-        switch (c) {
-            case '"':
-                out += "&quot;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '&':
-                out += "&amp;";
-                break;
-            case '\n':
-                out += "<BR/>";
-                break;
-            default:
-                out += bytes;
-        }
-    });
+    return escaped(text, longest, {{'"', "&quot;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'\n', "<BR/>"}});
 }
 
 std::string to_dot(const std::vector<Drawing>& drawings, const DotOptions& options) {

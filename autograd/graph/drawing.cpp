@@ -39,7 +39,7 @@ public:
         : graph_(graph),
           options_(options),
           by_module_(options.level == DrawOptions::Level::module),
-          opened_(open_scopes()),
+          opened_(opened_scopes(graph, options)),
           repeats_(find_repeats(graph, options.fold_repeats ? opened_ : std::vector<char>(graph.scopes.size(), 0))),
           box_of_(graph.nodes.size(), none) {}
 
@@ -57,30 +57,6 @@ public:
 private:
     const GraphNode& node(std::size_t line) const { return graph_.nodes[line]; }
     bool is_drawn(std::size_t line) const { return repeats_.stands_for[line] == line; }
-
-    std::vector<char> open_scopes() const {
-        const std::size_t scopes = graph_.scopes.size(), levels = deepest(graph_);
-        if (options_.depth && (*options_.depth < 1 || *options_.depth > levels + 1))
-            throw Error(fmt::format("graph: depth {} is out of range; scopes nest {} deep here, so use 1 to {}",
-                *options_.depth, levels, levels + 1));
-        const std::vector<char> holds_add = graph_.scopes_with_adds();
-        std::vector<char> opened(scopes, 0);
-        std::vector<std::size_t> depth(scopes, 0), children(scopes, 0);
-        for (std::size_t s = 1; s < scopes; ++s) ++children[graph_.scopes[s].parent];
-        std::vector<char> has_ops(scopes, 0);
-        for (const GraphNode& n : graph_.nodes) has_ops[n.scope] |= !n.is_leaf();
-        opened[0] = 1;
-        for (std::size_t s = 1; s < scopes; ++s) {
-            const std::size_t parent = graph_.scopes[s].parent;
-            depth[s] = depth[parent] + 1;
-            // Without a stream one box would say nothing: what stands alone is opened.
-            const bool alone = graph_.residual_adds.empty() && children[parent] == 1 && !has_ops[parent];
-            const bool wanted = options_.depth ? depth[s] < *options_.depth : !by_module_ || holds_add[s] || alone;
-            opened[s] =
-                opened[parent] && wanted && (!by_module_ || options_.depth || graph_.scopes[s].role == Role::none);
-        }
-        return opened;
-    }
 
     void make_frames() {
         drawing_.frames.push_back({"drawing", "", 0});
@@ -340,39 +316,6 @@ private:
 
 } // namespace
 
-std::size_t deepest(const Graph& graph) {
-    std::vector<std::size_t> depth(graph.scopes.size(), 0);
-    std::size_t most = 0;
-    for (std::size_t s = 1; s < graph.scopes.size(); ++s)
-        most = std::max(most, depth[s] = depth[graph.scopes[s].parent] + 1);
-    return most;
-}
-
 Drawing draw(const Graph& graph, const DrawOptions& options) { return Drawer(graph, options).draw(); }
-
-Drawing draw_at_most(const Graph& graph, DrawOptions options, std::size_t most, std::string& coarser) {
-    Drawing drawing = draw(graph, options);
-    const std::size_t wanted = drawing.boxes.size();
-    if (wanted > most) {
-        coarser = "modules";
-        options.level = DrawOptions::Level::module;
-        options.depth.reset();
-        drawing = draw(graph, options);
-    }
-    if (drawing.boxes.size() > most) {
-        coarser = "the outermost scopes";
-        options.depth = 1;
-        drawing = draw(graph, options);
-    }
-    if (drawing.boxes.size() > most)
-        throw Error(
-            fmt::format("graph: {} boxes even at the coarsest level, and {} are the most a picture can show; group "
-                        "lines under scopes",
-                drawing.boxes.size(), most));
-    if (!coarser.empty())
-        coarser = fmt::format(
-            "{} boxes are too many for a picture; it shows {}: {} boxes", wanted, coarser, drawing.boxes.size());
-    return drawing;
-}
 
 } // namespace chalkgrad

@@ -66,6 +66,9 @@ struct Drawing {
 /// How many levels of scopes a graph has, and so the largest depth that shows anything more.
 std::size_t deepest(const Graph& graph);
 
+/// By scope, whether a drawing opens it: what is in the others is one box. Throws Error for a depth out of range.
+std::vector<char> opened_scopes(const Graph& graph, const DrawOptions& options);
+
 /// The boxes and arrows of a graph. A parameter or constant that one box alone reads is part of it at module level; one that
 /// several read is drawn once. Throws Error for a depth out of range.
 Drawing draw(const Graph& graph, const DrawOptions& options = {});

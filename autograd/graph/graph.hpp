@@ -68,6 +68,11 @@ struct Graph {
 
     /// "block/attention", empty for the tape itself.
     std::string scope_path(std::size_t scope) const;
+    /// Whether a scope is `outer`, or lies in it however deep.
+    bool is_inside(std::size_t scope, std::size_t outer) const {
+        while (scope != outer && scope != 0) scope = scopes[scope].parent;
+        return scope == outer;
+    }
     /// By scope: whether a residual add lies in it, however deep.
     std::vector<char> scopes_with_adds() const;
 };

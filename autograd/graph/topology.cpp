@@ -2,11 +2,9 @@
 #include <chalkgrad/autograd/graph/topology.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <chalkgrad/autograd/graph/topology_words.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -27,8 +25,8 @@ public:
         const bool agree = std::all_of(
             stacks.begin(), stacks.end(), [&](const auto& stack) { return stack.placement == stacks[0].placement; });
         topology_.placement = stacks.empty() ? "none" : agree ? stacks[0].placement : "mixed";
-        describe();
-        contradict();
+        detail::explain(graph_, topology_);
+        detail::contradict(graph_, topology_);
         return std::move(topology_);
     }
 
@@ -186,7 +184,8 @@ private:
             std::size_t scope = node(graph_.residual_adds[adds[0]].line).scope;
             for (const std::size_t k : adds) {
                 placements.push_back(topology_.adds[k]);
-                while (!is_inside(node(graph_.residual_adds[k].line).scope, scope)) scope = graph_.scopes[scope].parent;
+                while (!graph_.is_inside(node(graph_.residual_adds[k].line).scope, scope))
+                    scope = graph_.scopes[scope].parent;
             }
             topology_.stacks.push_back({agreed(placements), graph_.scope_path(scope),
                 graph_.residual_adds[adds.front()].line, graph_.residual_adds[adds.back()].line});
@@ -202,11 +201,6 @@ private:
             if (adds[k] != "parallel" && (adds[k] != "pre" || k + 1 == adds.size() || adds[k + 1] != "parallel"))
                 return "mixed";
         return "parallel";
-    }
-
-    bool is_inside(std::size_t scope, std::size_t outer) const {
-        while (scope != outer && scope != 0) scope = graph_.scopes[scope].parent;
-        return scope == outer;
     }
 
     /// Post-LN has a norm behind every add; the last of a stack of others stands alone.
@@ -287,111 +281,6 @@ private:
         }
         if (!norms.input.empty() && !norms.output.empty()) return "peri";
         return !norms.input.empty() ? "pre" : !norms.output.empty() ? "output_only" : "no_norm";
-    }
-
-    // ---- words
-
-    std::string called(const Norm& norm) const {
-        std::string text = fmt::format("line {} ({}", norm.line, norm.op);
-        if (!norm.scope.empty()) text += " in " + norm.scope;
-        return text + ")";
-    }
-    std::string list(const std::vector<const Norm*>& norms) const {
-        constexpr std::size_t most = 4; // of a deep stack the first few say it
-        std::vector<std::string> names;
-        for (const Norm* norm : norms)
-            if (names.size() < most) names.push_back(called(*norm));
-        std::string text = fmt::format("{}", fmt::join(names, ", "));
-        if (norms.size() > most) text += fmt::format(" and {} more", norms.size() - most);
-        return text;
-    }
-
-    void describe() {
-        std::vector<std::string>& say = topology_.evidence;
-        const std::size_t adds = graph_.residual_adds.size();
-        if (adds == 0) {
-            say.push_back("no add takes the stream itself and something computed from it");
-            return;
-        }
-        say.push_back(fmt::format(
-            "{} residual add{}, each of the stream and a branch computed from it", adds, adds == 1 ? "" : "s"));
-        if (topology_.stacks.size() > 1) {
-            std::vector<std::string> each;
-            for (const Topology::Stack& stack : topology_.stacks)
-                each.push_back(fmt::format("{} {}(adds from line {} to {})", stack.placement,
-                    stack.scope.empty() ? "" : "in " + stack.scope + " ", stack.first, stack.last));
-            say.push_back(
-                fmt::format("{} stacks, each with a stream of its own: {}", each.size(), fmt::join(each, ", ")));
-        }
-        std::vector<const Norm*> on_line, input, output, qk, last;
-        for (const Norm& norm : topology_.norms) {
-            if (norm.final) last.push_back(&norm);
-            else if (norm.position == Norm::Position::after_add) on_line.push_back(&norm);
-            else if (norm.position == Norm::Position::input && !on_stream(norm)) input.push_back(&norm);
-            else if (norm.position == Norm::Position::output) output.push_back(&norm);
-            else if (norm.position == Norm::Position::qk) qk.push_back(&norm);
-        }
-        const auto sentence = [&](const std::vector<const Norm*>& norms, const char* some, const char* no) {
-            say.push_back(norms.empty() ? no : fmt::format("{}: {}", some, list(norms)));
-        };
-        sentence(on_line, "the path h → out passes a norm behind the add", "no norm on the path h → out");
-        sentence(input, "a norm begins the branch", "no norm between the stream and F");
-        sentence(output, "a norm ends the branch", "no norm between F and the add");
-        if (std::any_of(graph_.residual_adds.begin(), graph_.residual_adds.end(),
-                [](const ResidualAdd& a) { return a.scaled; }))
-            say.push_back("the stream enters the add as a multiple of itself");
-        if (std::any_of(
-                graph_.residual_adds.begin(), graph_.residual_adds.end(), [](const ResidualAdd& a) { return a.mixed; }))
-            say.push_back("the stream enters the add through a mixture of several streams");
-        if (std::any_of(topology_.stacks.begin(), topology_.stacks.end(),
-                [](const Topology::Stack& s) { return s.placement == "parallel"; }))
-            say.push_back("two branches read the same point of the stream");
-        if (!qk.empty()) say.push_back(fmt::format("queries and keys are normalised: {}", list(qk)));
-        if (!last.empty())
-            say.push_back(
-                fmt::format("behind the last add stands a final norm, which belongs to no block: {}", list(last)));
-        if (std::any_of(topology_.stacks.begin(), topology_.stacks.end(),
-                [](const Topology::Stack& s) { return s.placement == "mixed"; })) {
-            std::vector<std::string> each;
-            for (std::size_t k = 0; k < adds; ++k)
-                if (topology_.stacks[graph_.residual_adds[k].stack].placement == "mixed")
-                    each.push_back(fmt::format("line {} {}", graph_.residual_adds[k].line, topology_.adds[k]));
-            say.push_back(fmt::format("the adds disagree: {}", fmt::join(each, ", ")));
-        }
-    }
-
-    /// The placement that a name speaks of, or an empty string.
-    static std::string spoken(const std::string& name) {
-        std::string words = " ";
-        for (std::size_t i = 0; i < name.size(); ++i) {
-            const auto c = static_cast<unsigned char>(name[i]);
-            if (std::isupper(c) && i > 0 && std::islower(static_cast<unsigned char>(name[i - 1]))) words += ' ';
-            words += std::isalnum(c) ? static_cast<char>(std::tolower(c)) : ' ';
-        }
-        words += ' ';
-        static const std::pair<const char*, const char*> known[] = {{" output only ", "output_only"},
-            {" deepnorm ", "deepnorm"}, {" deep norm ", "deepnorm"}, {" parallel ", "parallel"}, {" mhc ", "mhc"},
-            {" peri ", "peri"}, {" sandwich ", "peri"}, {" pre ", "pre"}, {" prenorm ", "pre"}, {" preln ", "pre"},
-            {" post ", "post"}, {" postnorm ", "post"}, {" postln ", "post"}};
-        for (const auto& [word, placement] : known)
-            if (words.find(word) != std::string::npos) return placement;
-        return "";
-    }
-
-    void contradict() {
-        for (std::size_t scope = 1; scope < graph_.scopes.size(); ++scope) {
-            const std::string said = spoken(graph_.scopes[scope].name);
-            if (said.empty()) continue;
-            for (std::size_t k = 0; k < topology_.adds.size(); ++k) {
-                const ResidualAdd& add = graph_.residual_adds[k];
-                const std::string& whole = topology_.stacks[add.stack].placement;
-                const std::string& is = whole == "parallel" ? whole : topology_.adds[k];
-                if (!is_inside(node(add.line).scope, scope) || is == said) continue;
-                topology_.contradictions.push_back(fmt::format("scope '{}' says {}, but the tape is {}: see line {}",
-                    graph_.scope_path(scope), said, is, add.line));
-                break;
-            }
-        }
     }
 
     const Graph& graph_;

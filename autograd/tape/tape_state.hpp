@@ -29,6 +29,7 @@ struct Record {
         named = 32,     ///< has an entry in names
         cached = 64     ///< has an entry in value_cache or grad_cache
     };
+    static constexpr std::size_t inside_bytes = 16; ///< numbers of up to so many bytes lie in the record
     void* value;
     void* grad; ///< nullptr: not computed
     void* saved;
@@ -36,8 +37,8 @@ struct Record {
     const Shape* shape;
     Index scope;
     Index epoch;
-    alignas(16) std::byte value_inside[16];
-    std::byte grad_inside[16];
+    alignas(16) std::byte value_inside[inside_bytes];
+    std::byte grad_inside[inside_bytes];
     Index first_input; ///< where its inputs begin in the tape's list of inputs
     std::uint16_t input_count;
     Dtype dtype;

@@ -156,12 +156,13 @@ template <class T> Tape Var<T>::tape() const {
 
 namespace {
 
-template <class T> void sweep_from(const Var<T>& y, const Array<work_t<T>>* cotangent) {
+/// The same for a sweep that leaves gradients on the tape: y must have some to leave.
+template <class T> SweepStart backward_start(const Var<T>& y, const Array<work_t<T>>* cotangent) {
     const SweepStart start = sweep_start(y, "backward", cotangent);
     if (!y.needs_grad())
         throw Error("backward: " + y.state()->label(start.line) +
                     " depends on no variable; make the leaf with tape.variable()");
-    detail::sweep_backward(*y.state(), start.line, start.cotangent);
+    return start;
 }
 
 template <class T>
@@ -196,9 +197,15 @@ std::vector<Array<work_t<T>>> gradients(
 
 } // namespace
 
-template <class T> void Var<T>::backward() const { sweep_from<T>(*this, nullptr); }
+template <class T> void Var<T>::backward() const {
+    const auto [line, one] = backward_start<T>(*this, nullptr);
+    detail::sweep_backward(*state_, line, one);
+}
 
-template <class T> void Var<T>::backward(const Array<work_t<T>>& cotangent) const { sweep_from<T>(*this, &cotangent); }
+template <class T> void Var<T>::backward(const Array<work_t<T>>& cotangent) const {
+    const auto [line, numbers] = backward_start<T>(*this, &cotangent);
+    detail::sweep_backward(*state_, line, numbers);
+}
 
 template <class T> std::vector<Array<work_t<T>>> grad(const Var<T>& y, const std::vector<Var<T>>& xs) {
     return gradients<T>(y, xs, nullptr);

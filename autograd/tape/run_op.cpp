@@ -1,0 +1,171 @@
+// Running one line's op, forward or backward: what the rule reads and writes, in the scalar it computes in.
+#include <algorithm>
+#include <list>
+
+#include <chalkgrad/autograd/kernel/convert.hpp>
+#include <chalkgrad/autograd/tape/small_vector.hpp>
+#include <chalkgrad/autograd/tape/tape_state.hpp>
+
+namespace chalkgrad::detail {
+namespace {
+
+/// Values of a storage-only type as floats; the rules never see half or bfloat16.
+void widen(Dtype dtype, const void* from, float* to, std::size_t n) {
+    if (dtype == Dtype::f16) convert(n, static_cast<const half*>(from), to);
+    else convert(n, static_cast<const bfloat16*>(from), to);
+}
+
+void narrow(Dtype dtype, const float* from, void* to, std::size_t n) {
+    if (dtype == Dtype::f16) convert(n, from, static_cast<half*>(to));
+    else convert(n, from, static_cast<bfloat16*>(to));
+}
+
+bool storage_only(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
+/// What a rule reads, in its working type.
+template <class T> class Reading {
+public:
+    explicit Reading(std::size_t count) : ins_(count), count_(count) {}
+    In<T> widen_or_view(const Record& record) {
+        if constexpr (std::is_same_v<T, float>)
+            if (storage_only(record.dtype)) {
+                float* copy = widened_.emplace_back(record.shape->size()).data();
+                widen(record.dtype, record.value, copy, record.shape->size());
+                return {copy, record.shape};
+            }
+        return {static_cast<const T*>(record.value), record.shape};
+    }
+    In<T>& operator[](std::size_t i) { return ins_[i]; }
+    operator Ins<T>() const { return {ins_.data(), count_}; }
+
+private:
+    SmallVector<In<T>> ins_;
+    std::size_t count_;
+    std::list<Scratch<float>> widened_;
+};
+
+template <class T> Reading<T> read_inputs(const TapeState& tape, const Record& record) {
+    Reading<T> reading(record.input_count);
+    const Index* inputs = tape.inputs(record);
+    for (std::size_t k = 0; k < record.input_count; ++k)
+        if (inputs[k] != absent) reading[k] = reading.widen_or_view(tape[inputs[k]]);
+    return reading;
+}
+
+template <class T> void add_into(void* sum, const void* term, std::size_t n) {
+    T* s = static_cast<T*>(sum);
+    const T* t = static_cast<const T*>(term);
+    for (std::size_t i = 0; i < n; ++i) s[i] = s[i] + t[i];
+}
+
+/// Where an op's backward puts the gradients of its inputs: in place where an input has none yet, else in a buffer of its own
+/// that is added afterwards, or thrown away where nobody wants it.
+template <class T> class GradientRoom {
+public:
+    GradientRoom(TapeState& tape, std::size_t inputs) : tape_(tape), outs_(inputs), asides_(inputs), count_(inputs) {}
+    GradientRoom(const GradientRoom&) = delete;
+    GradientRoom& operator=(const GradientRoom&) = delete;
+    ~GradientRoom() {
+        for (std::size_t k = 0; k < count_; ++k)
+            if (asides_[k].from_pool) tape_.pool->give(outs_[k].data, outs_[k].size() * sizeof(T));
+    }
+    /// Takes what `record` needs; false if nobody wants any of its gradients.
+    bool take(const Record& record, Record::Flag wanted) {
+        const Index* inputs = tape_.inputs(record);
+        const auto is_wanted = [&](Index input) { return input != absent && tape_[input].has(wanted); };
+        if (std::none_of(inputs, inputs + count_, is_wanted)) return false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            if (inputs[k] == absent) continue;
+            Record& input = tape_[inputs[k]];
+            if (!input.has(wanted)) {
+                if (!record.op->skips_unwanted()) outs_[k] = {aside(k, input), input.shape, false};
+            } else if (input.grad == nullptr) {
+                tape_.allocate_grad(input);
+                outs_[k] = {static_cast<T*>(input.grad), input.shape};
+            } else {
+                outs_[k] = {aside(k, input), input.shape};
+                asides_[k].add_to = &input;
+            }
+        }
+        return true;
+    }
+    operator Outs<T>() const { return {outs_.data(), count_}; }
+    void add_up() {
+        for (std::size_t k = 0; k < count_; ++k)
+            if (asides_[k].add_to != nullptr) add_into<T>(asides_[k].add_to->grad, outs_[k].data, outs_[k].size());
+    }
+
+private:
+    struct Aside {
+        Record* add_to = nullptr;
+        bool from_pool = false;
+        alignas(16) std::byte inside[Record::inside_bytes];
+        Aside() {} // leaves the bytes as they are
+    };
+    T* aside(std::size_t k, const Record& input) {
+        const std::size_t bytes = input.shape->size() * sizeof(T);
+        if (bytes <= Record::inside_bytes) return reinterpret_cast<T*>(asides_[k].inside);
+        T* const buffer = static_cast<T*>(tape_.pool->take(bytes));
+        asides_[k].from_pool = true;
+        return buffer;
+    }
+
+    TapeState& tape_;
+    SmallVector<Out<T>> outs_;
+    SmallVector<Aside> asides_;
+    std::size_t count_;
+};
+
+} // namespace
+
+void TapeState::run_forward(Index i) {
+    Record& record = (*this)[i];
+    if (const DtypeOp* conversion = record.op->conversion()) {
+        const Record& input = (*this)[inputs(record)[0]];
+        conversion->convert(input.dtype, input.value, record.dtype, record.value, record.shape->size());
+        return;
+    }
+    with_work_scalar(record.dtype, [&](auto scalar) {
+        using T = decltype(scalar);
+        const Reading<T> reading = read_inputs<T>(*this, record);
+        T* saved = static_cast<T*>(record.saved);
+        if (storage_only(record.dtype)) {
+            Scratch<T> wide(record.shape->size());
+            record.op->forward(reading, Out<T>{wide.data(), record.shape}, saved);
+            if constexpr (std::is_same_v<T, float>)
+                narrow(record.dtype, wide.data(), record.value, record.shape->size());
+        } else {
+            record.op->forward(reading, Out<T>{static_cast<T*>(record.value), record.shape}, saved);
+        }
+    });
+}
+
+void TapeState::run_vjp(Index i, Record::Flag wanted) {
+    Record& record = (*this)[i];
+    if (const DtypeOp* conversion = record.op->conversion()) {
+        Record& input = (*this)[inputs(record)[0]];
+        if (!input.has(wanted)) return;
+        const Dtype from = work_dtype(record.dtype), to = work_dtype(input.dtype);
+        const std::size_t n = record.shape->size();
+        if (input.grad == nullptr) {
+            allocate_grad(input);
+            conversion->convert(from, record.grad, to, input.grad, n);
+        } else {
+            Scratch<std::byte> term(n * bytes(to));
+            conversion->convert(from, record.grad, to, term.data(), n);
+            with_work_scalar(to, [&](auto scalar) { add_into<decltype(scalar)>(input.grad, term.data(), n); });
+        }
+        return;
+    }
+    with_work_scalar(record.dtype, [&](auto scalar) {
+        using T = decltype(scalar);
+        GradientRoom<T> gradients(*this, record.input_count);
+        if (!gradients.take(record, wanted)) return; // the sweep ends here: rules are not asked for nothing
+        Reading<T> reading = read_inputs<T>(*this, record);
+        const In<T> y = reading.widen_or_view(record), gy{static_cast<const T*>(record.grad), record.shape};
+        record.op->vjp(reading, y, gy, static_cast<const T*>(record.saved), gradients);
+        gradients.add_up();
+    });
+}
+
+} // namespace chalkgrad::detail
