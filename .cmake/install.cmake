@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/chalkgrad)
-install(TARGETS chalkgrad EXPORT chalkgrad FILE_SET HEADERS)
+install(TARGETS chalkgrad EXPORT chalkgrad FILE_SET HEADERS FILE_SET internal)
 if(TARGET chalkgrad-program)
     install(TARGETS chalkgrad-program)
 endif()
@@ -17,4 +17,4 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/chalkgradConfig.cmake.in
 write_basic_package_version_file(chalkgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chalkgradConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/chalkgradConfigVersion.cmake
         DESTINATION ${package})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE docs/NOTICE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -48,18 +48,29 @@ function(chalkgrad_embed out)
     set(${out} ${${out}} PARENT_SCOPE)
 endfunction()
 
-# Writes <chalkgrad/NAME>, which includes those of the headers that match, without those that say `#pragma once // internal`
-# (installed, because others include them; no promise is made of them); appends it to the list named by `list`.
+# Those that say `#pragma once // internal`: installed, because others include them; no promise is made of them.
+function(chalkgrad_internal_headers out)
+    set(internal)
+    foreach(header IN LISTS ARGN)
+        file(STRINGS ${header} says_so REGEX "^#pragma once // internal" LIMIT_COUNT 1)
+        if(says_so)
+            list(APPEND internal ${header})
+        endif()
+    endforeach()
+    set(${out} ${internal} PARENT_SCOPE)
+endfunction()
+
+# Writes <chalkgrad/NAME>, which includes those of the headers that match, without the internal ones; appends it to the list
+# named by `list`.
 function(chalkgrad_convenience_header list name purpose match)
     set(text "// ${purpose} (generated).\n#pragma once\n\n#include <chalkgrad/autograd/base/array.hpp>\n")
-    foreach(header IN LISTS ${list})
+    set(matching ${${list}})
+    list(FILTER matching INCLUDE REGEX "/include/${match}")
+    chalkgrad_internal_headers(left_out ${matching})
+    list(REMOVE_ITEM matching ${left_out} ${PROJECT_BINARY_DIR}/include/chalkgrad/autograd/base/array.hpp)
+    foreach(header IN LISTS matching)
         cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
-        if(header MATCHES "${match}" AND NOT header STREQUAL chalkgrad/autograd/base/array.hpp)
-            file(STRINGS ${PROJECT_BINARY_DIR}/include/${header} internal REGEX "^#pragma once // internal" LIMIT_COUNT 1)
-            if(NOT internal)
-                string(APPEND text "#include <${header}>\n")
-            endif()
-        endif()
+        string(APPEND text "#include <${header}>\n")
     endforeach()
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/include/chalkgrad/${name} CONTENT "${text}" @ONLY)
     set(${list} ${${list}} ${PROJECT_BINARY_DIR}/include/chalkgrad/${name} PARENT_SCOPE)

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <chalkgrad/autograd/kernel/compilation.hpp>
+
 namespace chalkgrad::CHALKGRAD_ISA {
 
 // Each polynomial is the minimax one (Remez exchange in 50 digits), rounded to the format; constant term first. The

@@ -34,44 +34,44 @@ public:
     std::uint64_t raw() { return bits_.next64(); }
     /// Uniform in [0, 1): 53 random bits, 24 for float. T is double or float.
     template <class T = double> T random() {
-        return one<T>([this](auto out) { fill_random(out); });
+        return one<T>([this](auto out) { this->fill_random(out); });
     }
     /// Mean 0, variance 1, by a ziggurat of 256 layers. T is double or float.
     template <class T = double> T standard_normal() {
-        return one<T>([this](auto out) { fill_standard_normal(out); });
+        return one<T>([this](auto out) { this->fill_standard_normal(out); });
     }
     /// loc + scale · standard_normal(). Throws Error unless scale >= 0.
     double normal(double loc, double scale) {
-        return one<double>([=, this](auto out) { fill_normal(loc, scale, out); });
+        return one<double>([=, this](auto out) { this->fill_normal(loc, scale, out); });
     }
     /// low + (high − low) · random(). Throws Error unless high − low is finite and >= 0.
     double uniform(double low, double high) {
-        return one<double>([=, this](auto out) { fill_uniform(low, high, out); });
+        return one<double>([=, this](auto out) { this->fill_uniform(low, high, out); });
     }
     /// Uniform in [low, high), or [low, high] when closed. I is bool or an integer of 8 to 64 bits; the stream depends
     /// on its width, as in NumPy. Throws Error when the range is empty or not all of it fits I.
     template <class I = std::int64_t> I integers(int128 low, int128 high, Endpoint endpoint = Endpoint::open) {
-        return one<I>([=, this](auto out) { fill_integers(low, high, out, endpoint); });
+        return one<I>([=, this](auto out) { this->fill_integers(low, high, out, endpoint); });
     }
 
     Array<std::uint64_t> raw(const Shape& shape) {
-        return array<std::uint64_t>(shape, [this](auto out) { fill_raw(out); });
+        return array<std::uint64_t>(shape, [this](auto out) { this->fill_raw(out); });
     }
     template <class T = double> Array<T> random(const Shape& shape) {
-        return array<T>(shape, [this](auto out) { fill_random(out); });
+        return array<T>(shape, [this](auto out) { this->fill_random(out); });
     }
     template <class T = double> Array<T> standard_normal(const Shape& shape) {
-        return array<T>(shape, [this](auto out) { fill_standard_normal(out); });
+        return array<T>(shape, [this](auto out) { this->fill_standard_normal(out); });
     }
     Array<double> normal(double loc, double scale, const Shape& shape) {
-        return array<double>(shape, [=, this](auto out) { fill_normal(loc, scale, out); });
+        return array<double>(shape, [=, this](auto out) { this->fill_normal(loc, scale, out); });
     }
     Array<double> uniform(double low, double high, const Shape& shape) {
-        return array<double>(shape, [=, this](auto out) { fill_uniform(low, high, out); });
+        return array<double>(shape, [=, this](auto out) { this->fill_uniform(low, high, out); });
     }
     template <class I = std::int64_t>
     Array<I> integers(int128 low, int128 high, const Shape& shape, Endpoint endpoint = Endpoint::open) {
-        return array<I>(shape, [=, this](auto out) { fill_integers(low, high, out, endpoint); });
+        return array<I>(shape, [=, this](auto out) { this->fill_integers(low, high, out, endpoint); });
     }
 
     /// The same draws into memory of the caller's.
