@@ -65,6 +65,10 @@ json attention_facts(const nn::ModelDescription& m) {
                           {"pairs", m.positions.kind != "rope" ? "none"
                                     : m.positions.interleaved  ? "interleaved"
                                                                : "halves"}}}};
+    if (m.positions.sliding_base) {
+        facts["positions"]["sliding_base"] = *m.positions.sliding_base;
+        facts["positions"]["sliding_stretch"] = stretch_facts(m.positions.sliding_stretch);
+    }
     if (a.latent) facts["latent"] = {{"q_rank", a.latent->q_rank}, {"kv_rank", a.latent->kv_rank}};
     return facts;
 }

@@ -64,6 +64,9 @@ std::string positions_in_words(const nn::ModelDescription& m) {
     if (p.sliding_base) words += fmt::format(" ({:.0f} on sliding layers)", *p.sliding_base);
     if (p.stretch.kind != RopeScaling::Kind::none)
         words += fmt::format(", stretched {:g} times ({})", p.stretch.factor, name(p.stretch.kind));
+    if (p.sliding_stretch.kind != RopeScaling::Kind::none)
+        words +=
+            fmt::format(", on sliding layers {:g} times ({})", p.sliding_stretch.factor, name(p.sliding_stretch.kind));
     return words;
 }
 

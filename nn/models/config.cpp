@@ -65,68 +65,6 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
     }
 }
 
-/// YaRN's attention factor at a stretch of `factor`, as in its paper; `weight` is a field that DeepSeek added.
-double yarn_magnitude(double factor, double weight = 1) { return factor > 1 ? 0.1 * weight * std::log(factor) + 1 : 1; }
-
-void read_stretch(const ConfigFields& fields, ModelDescription& m) {
-    RopeScaling& s = m.positions.stretch;
-    if (fields.has("rope_scaling_factor")) { // OpenAI's own schema
-        s = {.kind = RopeScaling::Kind::yarn,
-            .factor = fields.positive("rope_scaling_factor", 1),
-            .context = fields.positive("initial_context_length", 4096),
-            .slow = fields.positive("rope_ntk_alpha", 1),
-            .fast = fields.positive("rope_ntk_beta", 32),
-            .whole_pairs = false};
-        s.magnitude = yarn_magnitude(s.factor);
-        return;
-    }
-    if (!fields.has("rope_scaling")) return;
-    const ConfigFields scaling = fields.section("rope_scaling");
-    const std::string word = scaling.word("rope_type|type", "default");
-    if (word == "default") return;
-    const auto kind = stretch_named(word);
-    if (!kind || *kind == RopeScaling::Kind::none) {
-        m.warnings.push_back(fmt::format("rope_scaling is of type '{}', which the modules do not build", word));
-        return;
-    }
-    s.kind = *kind;
-    s.factor = scaling.positive("factor", 1);
-    if (s.kind == RopeScaling::Kind::linear) return;
-    s.context = scaling.positive("original_max_position_embeddings", fields.positive("max_position_embeddings", 2048));
-    if (s.kind == RopeScaling::Kind::llama3) {
-        s.slow = scaling.positive("low_freq_factor", 1);
-        s.fast = scaling.positive("high_freq_factor", 4);
-    } else {
-        s.slow = scaling.positive("beta_slow", 1);
-        s.fast = scaling.positive("beta_fast", 32);
-        s.whole_pairs = scaling.flag("truncate", true);
-        const auto all = scaling.nullable("mscale_all_dim");
-        s.magnitude = scaling.positive("attention_factor",
-            all ? yarn_magnitude(s.factor, scaling.positive("mscale", 1)) / yarn_magnitude(s.factor, *all)
-                : yarn_magnitude(s.factor));
-        // DeepSeek-V3 puts the factor into the scores' scale, once for queries and once for keys.
-        if (all && m.attention.latent) m.attention.scale *= std::pow(yarn_magnitude(s.factor, *all), 2);
-    }
-    if (s.slow >= s.fast)
-        fields.refuse(fmt::format("rope_scaling rises from {} to {} turns; the second must be larger", s.slow, s.fast));
-}
-
-void read_positions(const ModelType& type, const ConfigFields& fields, ModelDescription& m) {
-    m.positions = type.positions;
-    if (!type.position_rows.empty()) m.positions.rows = fields.size(type.position_rows);
-    if (m.positions.kind != "rope") return;
-    m.positions.base = fields.positive(type.names.theta, type.positions.base);
-    if (type.positions.sliding_base)
-        m.positions.sliding_base = fields.positive("rope_local_base_freq", *type.positions.sliding_base);
-    m.positions.rotary_dim = m.attention.head_dim;
-    if (type.names.rotary.empty()) return;
-    const double share = fields.positive(type.names.rotary, 1); // a fraction of a head, or a number of features
-    m.positions.rotary_dim =
-        static_cast<std::int64_t>(share <= 1 ? share * static_cast<double>(m.attention.head_dim) : share);
-    if (m.positions.rotary_dim > m.attention.head_dim)
-        fields.refuse(fmt::format("{} features are rotated, but a head has {}", share, m.attention.head_dim));
-}
-
 void read_ffn(const ModelType& type, const ConfigFields& fields, ModelDescription& m) {
     FfnFacts& ffn = m.ffn;
     const std::string word = type.names.activation.empty() ? std::string(type.activation)
@@ -251,7 +189,8 @@ ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
     read_positions(type, fields, m);
     read_window(type, fields, m);
     if (type.special) type.special(fields, m);
-    if (m.positions.kind == "rope") read_stretch(fields, m);
+    if (m.positions.kind == "rope") read_stretch(type, fields, m);
+    read_unbuilt(type, fields, m);
 
     if (type.head == "vocabulary" && !fields.has(type.names.tied))
         m.warnings.push_back(fmt::format("tie_word_embeddings is absent: the class default, {}, is used", type.tied));

@@ -89,8 +89,9 @@ struct PositionFacts {
     std::int64_t rotary_dim = 0;          ///< features of a head that are turned
     bool interleaved = false;             ///< pairs (2i, 2i+1) instead of halves
     double base = 10000;                  ///< of the angles
-    std::optional<double> sliding_base{}; ///< of sliding layers, which are not stretched then
+    std::optional<double> sliding_base{}; ///< of sliding layers; `stretch` is not theirs then
     RopeScaling stretch{};
+    RopeScaling sliding_stretch{}; ///< of sliding layers with a base of their own
 };
 
 /// What may differ from layer to layer.

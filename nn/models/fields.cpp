@@ -1,7 +1,9 @@
 // Reading config.json: bounded before it is parsed, then field by field.
 #include <chalkgrad/nn/models/fields.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -99,6 +101,60 @@ void check_depth(std::string_view text) {
     }
 }
 
+/// Line and column of a byte, both from 1.
+std::string place(std::string_view text, std::size_t byte) {
+    const std::string_view before = text.substr(0, std::min(byte, text.size()));
+    const std::size_t line = before.rfind('\n');
+    return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1,
+        before.size() - (line == std::string_view::npos ? 0 : line + 1) + 1);
+}
+
+/// Where `key` is spelled for the second time among the fields of one object: the parser does not say, and keeps the
+/// last value without a word. `text` is sound JSON.
+struct Repeated {
+    std::string key;
+    std::size_t byte;
+};
+std::optional<Repeated> repeated_key(std::string_view text) {
+    std::vector<std::set<std::string, std::less<>>> objects;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '{' || text[i] == '[') objects.emplace_back();
+        else if (text[i] == '}' || text[i] == ']') objects.pop_back();
+        if (text[i] != '"') continue;
+        const std::size_t start = i++;
+        for (; text[i] != '"'; ++i)
+            if (text[i] == '\\') ++i;
+        const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+        if (next == std::string_view::npos || text[next] != ':') continue;
+        std::string key = json::parse(text.substr(start, i + 1 - start)).get<std::string>();
+        if (!objects.back().insert(key).second) return Repeated{std::move(key), start};
+    }
+    return {};
+}
+
+json parse_strictly(std::string_view text) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        throw Error("config: the file is empty; give a model's config.json");
+    json document;
+    try {
+        document = json::parse(text);
+    } catch (const json::parse_error& error) {
+        throw Error(fmt::format("config: no JSON (byte {}: {}); give a model's config.json", error.byte,
+            place(text, error.byte > 0 ? error.byte - 1 : 0)));
+    } catch (
+        const json::out_of_range& error) { // its message ends with the number's text, which JSON has no other place for
+        const std::string_view what = error.what();
+        const std::size_t open = what.find('\''), close = what.rfind('\'');
+        const std::string_view number = open < close ? what.substr(open + 1, close - open - 1) : std::string_view();
+        throw Error(fmt::format(
+            "config: the number {} at {} is beyond what a double can hold", number, place(text, text.find(number))));
+    }
+    if (const auto repeated = repeated_key(text))
+        throw Error(fmt::format("config: the field {} is there twice, the second time at {}; keep one", repeated->key,
+            place(text, repeated->byte)));
+    return document;
+}
+
 } // namespace
 
 std::string spoken(std::string_view names) {
@@ -114,11 +170,7 @@ ConfigFields ConfigFields::parse(std::string_view text) {
         throw Error("config: larger than 8 MiB; a config.json has a few kilobytes, so this is another file");
     check_depth(text);
     auto object = std::make_shared<Object>();
-    try {
-        object->fields = json::parse(text);
-    } catch (const json::parse_error& error) {
-        throw Error(fmt::format("config: no JSON (byte {}); give a model's config.json", error.byte));
-    }
+    object->fields = parse_strictly(text);
     if (!object->fields.is_object())
         throw Error(fmt::format("config: the document is {}, not an object {{...}}; give a model's config.json",
             object->fields.type_name()));
@@ -141,6 +193,21 @@ void ConfigFields::refuse(const std::string& what) const { object_->refuse(what)
 bool ConfigFields::has(std::string_view name) const {
     const auto found = object_->find(object_->fields, name);
     return found.value && !found.value->is_null();
+}
+
+bool ConfigFields::is_object(std::string_view name) const {
+    const auto found = object_->find(object_->fields, name);
+    return found.value && found.value->is_object();
+}
+
+std::string ConfigFields::said(std::string_view name) const {
+    return has(name) ? Object::shown(*object_->find(object_->fields, name).value) : std::string();
+}
+
+std::vector<std::string> ConfigFields::names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : object_->fields.items()) names.push_back(name);
+    return names;
 }
 
 ConfigFields ConfigFields::section(std::string_view name) const {

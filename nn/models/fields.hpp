@@ -25,6 +25,10 @@ public:
     ConfigFields with_defaults(std::string_view owner, std::string_view defaults) const;
 
     bool has(std::string_view name) const;
+    bool is_object(std::string_view name) const;
+    /// The field as messages quote it; empty when it is absent.
+    std::string said(std::string_view name) const;
+    std::vector<std::string> names() const; ///< of all fields
     /// A field that is an object; Error when it is absent.
     ConfigFields section(std::string_view name) const;
 

@@ -42,7 +42,7 @@ std::optional<RopeOptions> rope_options(const ModelDescription& m, const LayerFa
     return RopeOptions{.style = p.interleaved ? RopeStyle::interleaved : RopeStyle::halves,
         .base = local ? *p.sliding_base : p.base,
         .rotary_dim = size(p.rotary_dim),
-        .stretch = local ? RopeScaling{} : p.stretch};
+        .stretch = local ? p.sliding_stretch : p.stretch};
 }
 
 GroupedAttentionOptions attention_options(const ModelDescription& m, const LayerFacts& layer, bool causal) {
@@ -62,7 +62,7 @@ GroupedAttentionOptions attention_options(const ModelDescription& m, const Layer
         .clip = a.clip,
         .qk_norm = qk_options(m, layer),
         .sinks = a.sinks};
-    if (layer.sliding) o.window = size(*a.window);
+    if (layer.sliding && causal) o.window = size(*a.window); // a window is causal: none that looks both ways is built
     return o;
 }
 

@@ -90,6 +90,7 @@ void add_llama_family(std::vector<ModelType>& types) {
 
     ModelType olmo3 = derived(olmo2, "olmo3", "OLMo 3");
     olmo3.window = {"sliding_window", 4};
+    olmo3.stretch_when_full = true;
     types.push_back(olmo3);
 
     ModelType glm = derived(llama, "glm", "GLM-4-9B-chat (HF)");

@@ -70,6 +70,7 @@ struct ModelType {
     std::string_view position_rows{}; ///< field of a learned table's rows
     std::string_view path = "model.layers";
     bool causal = true, final_norm = true, soft_caps = false, scaled_embedding = false, sinks = false;
+    bool stretch_when_full = false; ///< sliding layers keep their angles, whatever stretches those of the others
     std::string_view head = "vocabulary";
     std::vector<std::string_view> notes{};                             ///< where the name misleads
     void (*special)(const ConfigFields&, ModelDescription&) = nullptr; ///< what no column says
@@ -89,7 +90,17 @@ std::string_view ffn_kind(std::string_view activation, bool gated);
 /// Throws Error for a name that is none of ours: with near names, or saying what other kind of model it is.
 const ModelType& find_model_type(std::string_view name);
 
-// ---- what no column says (model_special.cpp)
+// ---- positions (positions.cpp)
+/// Kind, base and rotated features, from the old fields or from rope_parameters.
+void read_positions(const ModelType&, const ConfigFields&, ModelDescription&);
+/// How the angles are stretched. Runs after a type's own function: DeepSeek's factor goes into its scores' scale.
+void read_stretch(const ModelType&, const ConfigFields&, ModelDescription&);
+
+/// Fields that change structure, mask, positions or count, and that no column reads: used, warned of, or refused
+/// (unbuilt.cpp).
+void read_unbuilt(const ModelType&, const ConfigFields&, ModelDescription&);
+
+// ---- what no column says (special.cpp)
 namespace special {
 void bert(const ConfigFields&, ModelDescription&);
 void cohere(const ConfigFields&, ModelDescription&);
