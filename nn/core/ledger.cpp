@@ -55,15 +55,17 @@ Ledger ledger_of(const std::vector<NamedParameter>& parameters) {
         total = add_counts(total, count);
         if (!is_new || !parameter.learned()) continue;
         auto component = std::find_if(ledger.components.begin(), ledger.components.end(),
-            [&](const Ledger::Component& c) { return c.name == parameter.component(); });
+            [&parameter = parameter](const Ledger::Component& c) { return c.name == parameter.component(); });
         if (component == ledger.components.end())
             component = ledger.components.insert(component, {parameter.component(), 0});
         component->parameters += count;
         if (!block_of(name).empty()) blocks.back().second += count;
     }
     for (const auto& [name, count] : blocks) {
-        const auto alike = std::find_if(ledger.blocks.begin(), ledger.blocks.end(),
-            [&](const Ledger::Blocks& b) { return b.parameters == count && list_of(b.first) == list_of(name); });
+        const auto alike = std::find_if(
+            ledger.blocks.begin(), ledger.blocks.end(), [&name = name, &count = count](const Ledger::Blocks& b) {
+                return b.parameters == count && list_of(b.first) == list_of(name);
+            });
         if (alike == ledger.blocks.end()) ledger.blocks.push_back({name, 1, count});
         else ++alike->count;
     }

@@ -2,6 +2,8 @@
 // Each is a few recorded lines: moving axes has the reverse move as its backward, and the norms bring their own.
 #include <chalkgrad/ops/attention/qk_norm.hpp>
 
+#include <fmt/format.h>
+
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
 #include <chalkgrad/ops/catalog/composite.hpp>

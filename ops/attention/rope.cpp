@@ -37,6 +37,8 @@ CHALKGRAD_KERNEL(rope_turn)
 #include <numbers>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>

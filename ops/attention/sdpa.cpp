@@ -10,6 +10,8 @@ CHALKGRAD_KERNEL(attention_backward)
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>

@@ -17,6 +17,8 @@ CHALKGRAD_KERNEL(gpt_oss_packed_forward)
 CHALKGRAD_KERNEL(gpt_oss_packed_gradient)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <fmt/format.h>
+
 #include <chalkgrad/ops/shape/slice.hpp>
 
 namespace chalkgrad {

@@ -58,6 +58,8 @@ CHALKGRAD_KERNEL(softplus_root_row)
 CHALKGRAD_KERNEL(softplus_row_gradient)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>

@@ -31,6 +31,8 @@ CHALKGRAD_KERNEL(dyt_forward)
 CHALKGRAD_KERNEL(dyt_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>

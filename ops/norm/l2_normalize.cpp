@@ -19,6 +19,8 @@ CHALKGRAD_KERNEL(l2_normalize_forward)
 CHALKGRAD_KERNEL(l2_normalize_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>

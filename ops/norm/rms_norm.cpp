@@ -34,6 +34,8 @@ CHALKGRAD_KERNEL(rms_norm_forward)
 CHALKGRAD_KERNEL(rms_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/composite.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
