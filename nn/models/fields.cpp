@@ -134,7 +134,7 @@ std::optional<Repeated> repeated_key(std::string_view text) {
 
 json parse_strictly(std::string_view text) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-        throw Error("config: the file is empty; give a model's config.json");
+        throw Error("config: no JSON: the file is empty; give a model's config.json");
     json document;
     try {
         document = json::parse(text);
