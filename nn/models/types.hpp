@@ -87,7 +87,7 @@ std::string facts_line(const ModelType& type);
 /// "swiglu", "geglu", …: what a gated FFN is called by its activation; "mlp" without a gate.
 std::string_view ffn_kind(std::string_view activation, bool gated);
 
-/// Throws Error for a name that is none of ours: with near names, or saying what other kind of model it is.
+/// Throws Error for an unknown name: with near names, or saying what other kind of model it is.
 const ModelType& find_model_type(std::string_view name);
 
 // ---- positions (positions.cpp)

@@ -87,7 +87,7 @@ template <class T> void scatter(const View& view, const T* y, T* x) {
     });
 }
 
-/// y, packed, is added to the view of x: the adjoint of gather, for views that repeat elements too.
+/// y, packed, is added to the view of x: the transpose of gather, for views that repeat elements too.
 template <class T> void scatter_add(const View& view, const T* y, T* x) {
     Runs(view).each([&](std::ptrdiff_t i, std::ptrdiff_t j, std::size_t n, std::ptrdiff_t step) {
         for (std::size_t k = 0; k < n; ++k)
