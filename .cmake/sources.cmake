@@ -24,17 +24,23 @@ function(chalkgrad_headers out)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Those of the files that define kernels. Asked again when one of them changes.
-function(chalkgrad_kernel_sources out)
-    set(kernels)
+# Those of the files that have a line which matches `regex`. Asked again when one of them changes.
+function(chalkgrad_files_with out regex)
+    set(found)
     foreach(file IN LISTS ARGN)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-        file(STRINGS ${file} uses REGEX "^#ifndef CHALKGRAD_KERNELS_ONLY|^[ \t]*CHALKGRAD_KERNEL\\(" LIMIT_COUNT 1)
-        if(uses)
-            list(APPEND kernels ${file})
+        file(STRINGS ${file} has_it REGEX "${regex}" LIMIT_COUNT 1)
+        if(has_it)
+            list(APPEND found ${file})
         endif()
     endforeach()
-    set(${out} ${kernels} PARENT_SCOPE)
+    set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Those that define kernels.
+function(chalkgrad_kernel_sources out)
+    chalkgrad_files_with(found "^#ifndef CHALKGRAD_KERNELS_ONLY|^[ \t]*CHALKGRAD_KERNEL\\(" ${ARGN})
+    set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 # A generated C++ file that holds these files' texts; it is made anew when one of them changes.
@@ -50,14 +56,8 @@ endfunction()
 
 # Those that say `#pragma once // internal`: installed, because others include them; no promise is made of them.
 function(chalkgrad_internal_headers out)
-    set(internal)
-    foreach(header IN LISTS ARGN)
-        file(STRINGS ${header} says_so REGEX "^#pragma once // internal" LIMIT_COUNT 1)
-        if(says_so)
-            list(APPEND internal ${header})
-        endif()
-    endforeach()
-    set(${out} ${internal} PARENT_SCOPE)
+    chalkgrad_files_with(found "^#pragma once // internal" ${ARGN})
+    set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 # Writes <chalkgrad/NAME>, which includes those of the headers that match, without the internal ones; appends it to the list
