@@ -93,6 +93,12 @@ template <class T, class F> FAST inline T max(std::size_t n, F f) {
             m = x > m ? x : m;
             nans += x == x ? T(0) : T(1);
         }
+        // Clang starts the lanes of a max at the lowest finite number: of infinities alone it would find that.
+        constexpr T lowest = -static_cast<T>(sizeof(T) == sizeof(float) ? __FLT_MAX__ : __DBL_MAX__);
+        if (m == lowest) {
+            m = -static_cast<T>(__builtin_inf());
+            for (std::size_t i = 0; i < n; ++i) m = f(i) > m ? f(i) : m;
+        }
         return nans > 0 ? static_cast<T>(__builtin_nan("")) : m;
     } else {
         T m(-__builtin_inf());
