@@ -126,6 +126,47 @@ BOOST_AUTO_TEST_CASE(a_final_norm_belongs_to_no_block) {
     BOOST_TEST(two.read().placement == "pre");
 }
 
+// N21: one map, its sums in other orders and groupings.
+BOOST_AUTO_TEST_CASE(order_and_grouping_of_a_sum) {
+    using V = Var<double>;
+    const auto read = [](const auto& block) {
+        Bench b;
+        block(
+            b.x, [&](const V& u) { return b.norm(u); }, [&](const V& u) { return b.attention(u); },
+            [&](const V& u) { return b.linear(u); });
+        return b.read().placement;
+    };
+    const auto after = [](const V& a, auto N, auto F) { return F(N(a)); };
+    BOOST_TEST(read([&](V h, auto N, auto A, auto F) {
+        const V a = h + A(N(h));
+        a + after(a, N, F);
+    }) == "pre");
+    BOOST_TEST(read([&](V h, auto N, auto A, auto F) {
+        const V a = A(N(h)) + h;
+        after(a, N, F) + a;
+    }) == "pre");
+    BOOST_TEST(read([](V h, auto N, auto A, auto F) {
+        const V a = N(A(h) + h);
+        N(F(a) + a);
+    }) == "post");
+    BOOST_TEST(read([](V h, auto N, auto A, auto F) {
+        const V a = N(A(N(h))) + h;
+        N(F(N(a))) + a;
+    }) == "peri");
+    for (const bool one_norm : {true, false}) {
+        const auto parallel = [&](const auto& sum) {
+            return read([&](V h, auto N, auto A, auto F) {
+                const V n = N(h), a = A(n);
+                sum(h, a, F(one_norm ? n : N(h)));
+            });
+        };
+        BOOST_TEST(parallel([](V h, V a, V f) { (h + a) + f; }) == "parallel");
+        BOOST_TEST(parallel([](V h, V a, V f) { (a + f) + h; }) == "parallel");
+        BOOST_TEST(parallel([](V h, V a, V f) { h + (a + f); }) == "parallel");
+        BOOST_TEST(parallel([](V h, V a, V f) { a + (f + h); }) == "parallel");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(parallel_branches) {
     Bench shared; // one norm for both
     const Var<double> n = shared.norm(shared.x);

@@ -104,6 +104,16 @@ BOOST_AUTO_TEST_CASE(every_legal_form_loads) {
     BOOST_TEST(loaded == 44);
 }
 
+// N17: Python 2 on 64-bit Windows wrote 3L for 3; a writer that groups digits writes other extents.
+BOOST_AUTO_TEST_CASE(extents_of_other_writers) {
+    const std::string six(48, '\0');
+    BOOST_TEST(parse_npy(file(header("<f8", "(2L, 3L)"), six)).shape == (std::vector<std::size_t>{2, 3}),
+        boost::test_tools::per_element());
+    BOOST_TEST(parse_npy(file(header("<f8", "(6L,)"), six)).shape == (std::vector<std::size_t>{6}),
+        boost::test_tools::per_element());
+    check_refused(file(header("<f8", "(2,621, 401)"), six), "(2, 621, 401)");
+}
+
 BOOST_AUTO_TEST_CASE(every_illegal_form_is_refused) {
     int refused = 0;
     for (const json& one : manifest()) {

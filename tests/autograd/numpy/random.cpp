@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -337,6 +338,54 @@ BOOST_AUTO_TEST_CASE(integers_of_every_width) {
     BOOST_TEST(unmoved.permutation(1).size() == 1u);
     BOOST_TEST(unmoved.permutation(0).size() == 0u);
     BOOST_TEST((unmoved.bits().state() == start.bits().state()));
+}
+
+// N18: ranges of 2^32 and one beside it, whole types, and 32-bit draws whose second half survives other draws.
+BOOST_AUTO_TEST_CASE(integers_at_the_ends_of_their_words) {
+    const auto rng = [] { return Generator(42); };
+    const int128 two32 = int128{1} << 32, two63 = int128{1} << 63;
+    check_values<std::int64_t>(
+        rng().integers(0, two32, {11}), {383329928, 3324115917, 2811363265, 1884968545, 1859786276, 3687649986,
+                                            369133709, 2995172878, 865305067, 404488629, 2261209996});
+    check_values<std::int64_t>(
+        rng().integers(0, two32 - 1, {11}), {383329927, 3324115916, 2811363264, 1884968544, 1859786275, 3687649985,
+                                                369133708, 2995172877, 865305066, 404488628, 2261209995});
+    check_values<std::int64_t>(
+        rng().integers(0, two32 + 1, {11}), {3324115917, 1884968546, 3687649987, 2995172878, 404488629, 4190266094,
+                                                3269070128, 3376120484, 550243862, 1934392874, 1592565387});
+    check_values<std::int8_t>(rng().integers<std::int8_t>(0, 31, {11}), {16, 4, 26, 2, 24, 30, 3, 23, 23, 30, 17});
+    check_values<std::int16_t>(rng().integers<std::int16_t>(0, 25000, {11}),
+        {3762, 24589, 19348, 24975, 16363, 8435, 10971, 10825, 1831, 21464, 2148});
+    const Array<std::uint64_t> words = rng().integers<std::uint64_t>(0, 2 * two63, {11}); // the words as they are
+    const Array<std::int64_t> shifted = rng().integers(-two63, two63, {11});
+    Generator raw = rng();
+    for (std::size_t i = 0; i < 11; ++i) {
+        BOOST_TEST(words(i) == raw.raw());
+        BOOST_TEST(words(i) == static_cast<std::uint64_t>(shifted(i)) + (std::uint64_t{1} << 63));
+    }
+
+    std::ostringstream line;
+    line.precision(17);
+    const auto say = [&](const auto& drawn) {
+        for (const auto v : drawn) line << +v << ' ';
+    };
+    Generator one = rng();
+    say(one.integers(0, 10, {3}));
+    say(one.random({1}));
+    say(one.integers(0, 10, {2}));
+    say(one.standard_normal({1}));
+    say(one.integers(0, 10, {2}));
+    say(one.permutation(7));
+    Array<double> rows = counted({6, 2});
+    one.shuffle(rows);
+    say(rows);
+    say(one.integers<std::int8_t>(0, 5, {3}));
+    say(one.integers<std::uint16_t>(0, 1000, {3}));
+    say(one.random<float>({3}));
+    say(one.integers(0, 10, {2}));
+    BOOST_TEST(line.str() ==
+               "0 7 6 0.85859791991138251 4 0 -1.9510351886538364 6 5 6 4 2 3 0 1 5 8 9 0 1 4 5 6 7 10 11 2 3 0 1 4 "
+               "627 402 505 0.54542911052703857 0.44341415166854858 0.45045953989028931 2 0 ");
 }
 
 BOOST_AUTO_TEST_CASE(permuted_rows) {
