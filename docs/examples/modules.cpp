@@ -21,10 +21,11 @@ int main() {
     const auto x = tape.variable(rng.standard_normal({3, 8}), "x");
     const auto y = block(on, x).named("y");
     y.backward(rng.standard_normal({3, 8}));
-    std::cout << "d/dwq has shape " << Shape(on(block.attention.wq.weight).shape()) << '\n';
+    const auto wq = on(std::get<GroupedAttention>(block.attention).wq.weight);
+    std::cout << "d/dwq has shape " << wq.shape() << '\n';
     const Array<double> j = jacobian(y, x);
     std::cout << "d y[0, 0] / d x[1, 0] = " << j(0, 8) << '\n'; // causal: exactly 0
-    std::cout << "gradcheck: " << name(gradcheck({y}, {x, on(block.attention.wq.weight)}).verdict) << "\n\n";
+    std::cout << "gradcheck: " << name(gradcheck({y}, {x, wq}).verdict) << "\n\n";
 
     // A step of gradient descent: new numbers for the parameters, a new tape and a new Binding for the next one.
     for (const auto& [parameter, line] : on.bound()) parameter.assign(parameter.value() - 0.1 * line.grad());

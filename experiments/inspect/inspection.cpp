@@ -91,9 +91,8 @@ Inspection inspect_config(const char* command, const std::filesystem::path& conf
     try {
         // Enough for the reader to refuse what is larger, and an end for devices that have none.
         nn::ModelDescription model = nn::read_model_config(read_file(config, std::size_t(9) << 20));
-        nn::ModelTensors tensors = nn::tensors_of(model);
-        nn::ModelLedger ledger = nn::model_ledger(model, tensors);
-        return {std::move(model), std::move(tensors), std::move(ledger)};
+        nn::ModelLedger ledger = nn::model_ledger(model);
+        return {std::move(model), std::move(ledger)};
     } catch (const Error& error) { throw Error(fmt::format("{}: '{}': {}", command, config.string(), error.what())); }
 }
 

@@ -8,13 +8,11 @@
 
 #include <chalkgrad/nn/models/description.hpp>
 #include <chalkgrad/nn/models/ledger.hpp>
-#include <chalkgrad/nn/models/tensors.hpp>
 
 namespace chalkgrad {
 
 struct Inspection {
     nn::ModelDescription model;
-    nn::ModelTensors tensors;
     nn::ModelLedger ledger;
 };
 

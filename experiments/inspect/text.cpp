@@ -139,7 +139,7 @@ std::string formula_of(const nn::BlockCount& block) {
 void add_ledger(Lines& lines, const Inspection& inspection) {
     const nn::ModelLedger& ledger = inspection.ledger;
     std::vector<std::string> meanings;
-    for (const nn::Letter& letter : inspection.tensors.letters)
+    for (const nn::Letter& letter : ledger.letters)
         meanings.push_back(fmt::format("{} {} {}", letter.letter, letter.meaning, with_commas(letter.value)));
     lines.plain(fmt::format("Letters: {}", fmt::join(meanings, ", ")));
     lines.blank();
@@ -151,10 +151,10 @@ void add_ledger(Lines& lines, const Inspection& inspection) {
     if (ledger.active_per_token != ledger.distinct)
         lines.plain(fmt::format("{:<20}{:>20}{:>8.2f}%", "active a token", with_commas(ledger.active_per_token),
             100.0 * static_cast<double>(ledger.active_per_token) / static_cast<double>(ledger.distinct)));
-    for (const nn::TiedTensor& alias : inspection.tensors.aliases)
+    for (const nn::StoredTensor& alias : ledger.tied)
         lines.plain(fmt::format("{:<20}{:>20}  not counted: {}; a checkpoint may store it again", "alias",
             with_commas(alias.elements), alias.name));
-    for (const nn::Buffer& buffer : inspection.tensors.buffers)
+    for (const nn::StoredTensor& buffer : ledger.kept)
         lines.plain(fmt::format("{:<20}{:>20}  not counted: {}", "buffer", with_commas(buffer.elements), buffer.name));
     lines.blank();
     for (const nn::BlockCount& block : ledger.blocks) {

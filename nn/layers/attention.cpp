@@ -56,6 +56,7 @@ GroupedAttention::GroupedAttention(const GroupedAttentionOptions& given) : optio
     k_norm = norm("k_norm", o.kv_heads);
     if (o.qk_norm.axis == QkAxis::l2) tau = Parameter("tau", Shape(), "qk_norm", constant(o.qk_norm.tau));
     if (o.sinks) sinks = Parameter("sinks", {o.heads}, "sinks", constant(0));
+    if (o.relative_rows > 0) relative = Embedding("relative", o.relative_rows, o.heads, "rel_bias");
 }
 
 template <class T>
@@ -101,6 +102,7 @@ void GroupedAttention::visit(const Visitor& v) const {
     v("k_norm", k_norm);
     v(tau);
     v(sinks);
+    v(relative);
 }
 
 #define CHALKGRAD_INSTANTIATE(T) \

@@ -39,16 +39,18 @@ struct GroupedAttentionOptions {
     std::optional<RopeOptions> rope = {};
     std::optional<double> clip = {}; ///< q, k, v are clamped to ±clip first (OLMo 1)
     QkNormOptions qk_norm = {};
-    bool sinks = false; ///< one learned logit for each head (gpt-oss)
+    bool sinks = false;            ///< one learned logit for each head (gpt-oss)
+    std::size_t relative_rows = 0; ///< of a table of biases by distance, kept here for a whole stack (T5); 0: none
 };
 
 /// y = concat_heads(softmax(scores) v) W_o. Parameters wq (d, heads·head_dim), wk, wv (memory_d, kv_heads·…), wo, their
-/// biases bq, bk, bv, bo, q_norm.gamma, k_norm.gamma, tau, sinks (heads).
+/// biases bq, bk, bv, bo, q_norm.gamma, k_norm.gamma, tau, sinks (heads), relative (relative_rows, heads).
 struct GroupedAttention {
     GroupedAttentionOptions options;
     Linear wq, wk, wv, wo;
     Norm q_norm, k_norm;
     Parameter tau, sinks;
+    Embedding relative; ///< whoever makes the mask looks it up
 
     GroupedAttention() = default;
     /// Throws Error for heads that do not divide, and options that contradict each other.

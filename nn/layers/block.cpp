@@ -17,9 +17,11 @@ BlockOptions completed(BlockOptions o) {
                 fmt::format("block: {} has {} features and the residual stream {}; they must agree", part, d, o.d));
     };
     take(o.attention.d, "attention");
-    if (o.latent) take(o.latent->d, "attention");
-    if (o.shared_key) take(o.shared_key->d, "attention");
-    if (o.latent && o.shared_key) throw Error("block: two kinds of attention are given; a block has one");
+    std::visit(
+        [&](auto& latent) {
+            if constexpr (requires { latent.d; }) take(latent.d, "attention");
+        },
+        o.latent);
     take(ffn.d, "ffn");
     if (o.cross) take(o.cross->d, "cross");
     if (o.cross && o.cross->causal)
@@ -46,8 +48,8 @@ BlockOptions vision_block_options(std::size_t d, std::size_t heads, std::size_t 
 
 Block::Block(const BlockOptions& given) : options(completed(given)) {
     const auto& o = options;
-    if (o.latent) latent.emplace(*o.latent);
-    else if (o.shared_key) shared_key.emplace(*o.shared_key);
+    if (const auto* latent = std::get_if<LatentAttentionOptions>(&o.latent)) attention = LatentAttention(*latent);
+    else if (const auto* key = std::get_if<SharedKeyAttentionOptions>(&o.latent)) attention = SharedKeyAttention(*key);
     else attention = GroupedAttention(o.attention);
     if (o.cross) cross = GroupedAttention(*o.cross);
     if (const auto* moe = std::get_if<MoeOptions>(&o.ffn)) ffn = Moe(*moe);
@@ -67,9 +69,9 @@ template <class T>
 Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
     const auto attend = [&](const Var<T>& u) {
         const Scope scope = on.scope("attention", Role::attention);
-        if (latent) return (*latent)(on, u);
-        if (shared_key) return (*shared_key)(on, u);
-        return attention(on, u, mask);
+        if (const auto* grouped = std::get_if<GroupedAttention>(&attention)) return (*grouped)(on, u, mask);
+        if (mask) throw Error("block: a mask is given, and attention through latent vectors takes none");
+        return std::visit([&](const auto& module) { return module(on, u); }, attention);
     };
     const auto look_up = [&](const Var<T>& u) {
         const Scope scope = on.scope("cross", Role::attention);
@@ -104,9 +106,7 @@ Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, co
 }
 
 void Block::visit(const Visitor& v) const {
-    if (latent) v("attention", *latent);
-    else if (shared_key) v("attention", *shared_key);
-    else v("attention", attention);
+    std::visit([&](const auto& module) { v("attention", module); }, attention);
     if (cross) v("cross", *cross);
     std::visit([&](const auto& network) { v("ffn", network); }, ffn);
     for (std::size_t k = 0; k < branches.size(); ++k) {
@@ -116,25 +116,6 @@ void Block::visit(const Visitor& v) const {
         if (branch.streams) v(fmt::format("mhc{}", k + 1), *branch.streams);
     }
 }
-
-namespace {
-
-/// The matrices that write into the residual stream.
-std::vector<Parameter> last_matrices(const Block& block) {
-    std::vector<Parameter> list = {block.latent       ? block.latent->wo.weight
-                                   : block.shared_key ? block.shared_key->wo_up.weight
-                                                      : block.attention.wo.weight};
-    if (block.cross) list.push_back(block.cross->wo.weight);
-    if (const auto* moe = std::get_if<Moe>(&block.ffn)) {
-        list.push_back(moe->experts.second);
-        if (moe->shared) list.push_back(moe->shared->second.weight);
-    } else {
-        list.push_back(std::get<Ffn>(block.ffn).second.weight);
-    }
-    return list;
-}
-
-} // namespace
 
 void set_deepnorm_init(const Block& block, double beta) {
     const Visitor::Action set = [&](const std::string& name, const Parameter& p) {
@@ -148,7 +129,11 @@ void set_deepnorm_init(const Block& block, double beta) {
 }
 
 void set_depth_scaled_init(const Block& block, std::size_t layers) {
-    for (const Parameter& p : last_matrices(block)) p.set_init(depth_scaled(p.shape()[p.shape().rank() - 2], layers));
+    const Visitor::Action set = [&](const std::string& name, const Parameter& p) {
+        for (const char* last : {".wo", ".wo_up", ".w_down", ".w2"}) // these write into the residual stream
+            if (name.ends_with(last)) p.set_init(depth_scaled(p.shape()[p.shape().rank() - 2], layers));
+    };
+    block.visit(Visitor(set));
 }
 
 #define CHALKGRAD_INSTANTIATE(T) \

@@ -19,8 +19,8 @@ struct BlockOptions {
     Placement placement = Placement::pre;
     NormOptions norm = {};
     GroupedAttentionOptions attention = {};
-    std::optional<LatentAttentionOptions> latent = {};        ///< in the place of `attention` (DeepSeek-V3)
-    std::optional<SharedKeyAttentionOptions> shared_key = {}; ///< likewise (DeepSeek-V4)
+    /// In the place of `attention`: DeepSeek-V3's, or DeepSeek-V4's.
+    std::variant<std::monostate, LatentAttentionOptions, SharedKeyAttentionOptions> latent = {};
     std::optional<GroupedAttentionOptions> cross = {}; ///< a second attention, to a memory (the decoder of 2017, T5)
     std::variant<FfnOptions, MoeOptions> ffn = {};
     double alpha = 1;            ///< DeepNorm's weight of the residual; deepnorm() gives it
@@ -43,9 +43,7 @@ struct Block {
     };
 
     BlockOptions options;
-    GroupedAttention attention; ///< absent where one of the next two is there
-    std::optional<LatentAttention> latent;
-    std::optional<SharedKeyAttention> shared_key;
+    std::variant<GroupedAttention, LatentAttention, SharedKeyAttention> attention;
     std::optional<GroupedAttention> cross;
     std::variant<Ffn, Moe> ffn;
     std::vector<Branch> branches; ///< attention, cross, FFN

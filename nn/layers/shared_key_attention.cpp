@@ -163,12 +163,11 @@ void SharedKeyAttention::visit(const Visitor& v) const {
     v("kv_norm", kv_norm);
     v(wo_down);
     v(wo_up);
-    v(sinks);
     if (compressor) v("compressor", *compressor);
-    if (!index_compressor) return;
     v(wq_index);
     v(w_index);
-    v("index_compressor", *index_compressor);
+    if (index_compressor) v("index_compressor", *index_compressor);
+    v(sinks);
 }
 
 #define CHALKGRAD_INSTANTIATE(T)                                                                            \

@@ -78,7 +78,7 @@ template <class T> Var<T> Streams::gather(const Var<T>& weights, const Var<T>& h
 
 void Streams::visit(const Visitor& v) const {
     for (const Parameter* p :
-        {&pre, &post, &res, &mix, &pre_map, &post_map, &res_map, &pre_scale, &post_scale, &res_scale})
+        {&pre_map, &post_map, &res_map, &pre, &post, &res, &mix, &pre_scale, &post_scale, &res_scale})
         v(*p);
 }
 

@@ -89,9 +89,7 @@ Model::Model(const ModelDescription& its_description) : description(its_descript
         Part part{m.stacks.size() == 1    ? ""
                   : stack.cross_attention ? "decoder"
                                           : "encoder",
-            Stack(blocks, m.final_norm ? usual.norm : NormOptions{.kind = NormKind::none}), {}};
-        if (m.positions.kind == "relative")
-            part.relative = Embedding("relative", size(m.positions.rows), size(m.attention.heads), "rel_bias");
+            Stack(blocks, m.final_norm ? usual.norm : NormOptions{.kind = NormKind::none})};
         parts.push_back(std::move(part));
     }
     if (m.streams > 1) {
@@ -116,7 +114,8 @@ Shape Model::image_shape() const {
     if (tower) return tower->image_shape();
     const ModelDescription& m = description;
     if (m.patch == 0) return {};
-    return {size(m.image / m.patch) * size(m.image / m.patch), size(m.patch * m.patch * m.channels)};
+    return {size(m.image / m.patch) * size(m.image / m.patch),
+        Shape{size(m.patch), size(m.patch), size(m.channels)}.size()};
 }
 
 V Model::embed(Binding<double>& on, const Array<std::int64_t>& ids) const {
@@ -140,14 +139,14 @@ V Model::run(Binding<double>& on, const Part& part, const V& x, const V& memory)
     const Scope scope = on.scope(part.name.empty() ? "stack" : part.name);
     const std::size_t tokens = x.shape()[0];
     V bias;
-    if (part.relative) {
-        const bool causal = part.stack.blocks[0].options.attention.causal;
+    if (m.positions.kind == "relative") {
+        const auto& first = std::get<GroupedAttention>(part.stack.blocks[0].attention);
         Array<std::int64_t> buckets(std::vector<std::size_t>{tokens, tokens});
         for (std::size_t i = 0; i < tokens; ++i)
             for (std::size_t j = 0; j < tokens; ++j)
-                buckets(i, j) =
-                    bucket(static_cast<std::int64_t>(j), static_cast<std::int64_t>(i), m.positions.rows, causal);
-        bias = transpose(part.relative(on, buckets), {2, 0, 1});
+                buckets(i, j) = bucket(
+                    static_cast<std::int64_t>(j), static_cast<std::int64_t>(i), m.positions.rows, first.options.causal);
+        bias = transpose(first.relative(on, buckets), {2, 0, 1});
     }
     if (m.positions.kind == "alibi") bias = alibi(on.tape(), size(m.attention.heads), tokens);
     V h = m.streams > 1 ? expand_streams(x, size(m.streams)) : x;
@@ -201,32 +200,27 @@ V Model::operator()(Binding<double>& on, const Array<std::int64_t>& ids, const V
     return concat({y, score(on, p.final(on, p.block(on, joined)))}, 0);
 }
 
-void Model::Part::visit(const Visitor& v) const {
-    v(relative);
-    v(stack);
-}
-
 void Model::visit(const Visitor& v) const {
     v(embedding);
-    v(patches);
     v(class_token);
+    v(patches);
     v(positions);
     v(types);
     v("embedding_norm", embedding_norm);
     if (tower) v("vision", *tower);
     for (const Part& part : parts) {
-        if (part.name.empty()) part.visit(v);
-        else v(part.name, part);
+        if (part.name.empty()) v(part.stack);
+        else v(part.name, part.stack);
     }
     for (const Parameter* p : {&mixing, &mixing_base, &mixing_scale}) v(*p);
     v(pooler);
     v(head);
     v(tied_bias);
     if (!prediction) return;
+    v("prediction.block", prediction->block);
     v("prediction.embedding_norm", prediction->embedding_norm);
     v("prediction.state_norm", prediction->state_norm);
     v("prediction", prediction->join);
-    v("prediction.block", prediction->block);
     v("prediction.final", prediction->final);
 }
 

@@ -12,6 +12,9 @@
 
 namespace chalkgrad::nn {
 
+/// What a description calls by the name of its op: "silu", "gelu_erf".
+Activation activation_of(std::string_view op);
+
 /// The block of one layer. Left out, as they hold no parameter: expert groups, the angles of
 /// image towers, and how DeepSeek-V4 stretches those of compressed keys.
 BlockOptions block_options(const ModelDescription& model, const StackFacts& stack, const LayerFacts& layer);
@@ -60,12 +63,10 @@ struct Model {
     Linear patches; ///< ViT: of an image patch
     Parameter class_token;
     Norm embedding_norm;
-    /// One for each stack of the description, and the table of relative positions its layers share.
+    /// One for each stack of the description.
     struct Part {
         std::string name; ///< empty where there is but one
         Stack stack;
-        Embedding relative;
-        void visit(const Visitor& v) const;
     };
     std::vector<Part> parts;
     Parameter mixing, mixing_base, mixing_scale; ///< mHC: streams to one state, before the final norm

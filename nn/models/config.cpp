@@ -56,7 +56,7 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
         if (has_bias(type, fields, matrix)) a.biases.push_back(matrix);
     a.qk_norm = type.qk_norm;
     a.sinks = type.sinks;
-    a.clip = fields.nullable("clip_qkv");
+    if (!type.names.clip.empty()) a.clip = fields.nullable(type.names.clip);
     a.scale = type.names.scale.empty() ? 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(a.head_dim, 1)))
                                        : 1 / std::sqrt(fields.positive(type.names.scale, 256));
     if (type.soft_caps) {
@@ -69,7 +69,13 @@ void read_ffn(const ModelType& type, const ConfigFields& fields, ModelDescriptio
     FfnFacts& ffn = m.ffn;
     const std::string word = type.names.activation.empty() ? std::string(type.activation)
                                                            : fields.word(type.names.activation, type.activation);
-    ffn.activation = type.fixed_activation.empty() ? activation_op(fields, word) : type.fixed_activation;
+    ffn.activation = activation_op(fields, word);
+    if (!type.fixed_activation.empty()) {
+        if (ffn.activation.substr(0, 4) != type.activation.substr(0, 4)) // "gelu" is said of both its forms
+            m.warnings.push_back(fmt::format(
+                "{} is '{}', but this type runs {}", spoken(type.names.activation), word, type.fixed_activation));
+        ffn.activation = type.fixed_activation;
+    }
     ffn.gated = type.gated;
     ffn.kind = ffn_kind(ffn.activation, ffn.gated);
     ffn.packing = ffn.gated ? type.packing : "none";
@@ -114,7 +120,7 @@ void read_experts(const ModelType& type, const ConfigFields& fields, ModelDescri
     experts.normalize = fields.flag("norm_topk_prob", rule.normalize);
     experts.weight_input = rule.weight_input;
     experts.scale = fields.positive("routed_scaling_factor", 1);
-    experts.correction_buffer = rule.correction_buffer;
+    experts.correction_buffer = rule.correction_buffer && fields.word("topk_method", "noaux_tc") == "noaux_tc";
     m.experts = experts;
 }
 
@@ -130,13 +136,16 @@ void read_window(const ModelType& type, const ConfigFields& fields, ModelDescrip
     const std::vector<std::string> listed = fields.words("layer_types");
     if (!listed.empty() && listed.size() != layers.size())
         fields.refuse(fmt::format("layer_types has {} entries for {} layers", listed.size(), layers.size()));
-    if (rule.field.empty()) {
-        if (fields.has("sliding_window"))
-            m.warnings.emplace_back("sliding_window is there, but this type has no windows");
-        return;
-    }
-    const std::optional<double> given = fields.nullable(rule.field);
-    if (!given) return;
+    const std::int64_t first = rule.switched_by.empty() ? 0 : fields.count("max_window_layers", 0);
+    const auto other = std::find_if(listed.begin(), listed.end(),
+        [&](const std::string& word) { return word != "full_attention" && word != type.other_layers; });
+    const bool windows = !rule.field.empty() && fields.nullable(rule.field);
+    if (!windows && other != listed.end())
+        m.warnings.push_back(fmt::format("layer_types holds '{}', but {}", *other,
+            rule.field.empty() ? "this type has no such layers" : "there is no window"));
+    if (rule.field.empty() && fields.has("sliding_window"))
+        m.warnings.emplace_back("sliding_window is there, but this type has no windows");
+    if (!windows) return;
     const std::int64_t window = fields.size(rule.field);
     if (!rule.switched_by.empty() && !fields.flag(rule.switched_by, false)) {
         m.warnings.push_back(fmt::format("{} {} is inert: {} is not true", rule.field, window, rule.switched_by));
@@ -144,7 +153,6 @@ void read_window(const ModelType& type, const ConfigFields& fields, ModelDescrip
     }
     std::int64_t period = rule.period;
     if (!rule.period_field.empty()) period = fields.optional_size(rule.period_field).value_or(period);
-    const std::int64_t first = rule.switched_by.empty() ? 0 : fields.count("max_window_layers", 0);
     std::size_t sliding = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         if (!listed.empty() && listed[i] != "sliding_attention" && listed[i] != "full_attention")
@@ -220,13 +228,19 @@ VisionFacts read_vision(const ModelType& type, const ConfigFields& raw) {
     v.image = fields.size("image_size");
     v.patch = fields.size("patch_size");
     v.channels = fields.size("num_channels");
+    for (const char* field : {"hidden_size", "intermediate_size", "patch_size", "num_channels"})
+        if (fields.size(field) > 1'000'000) fields.refuse(fmt::format("{} {} is absurd", field, fields.size(field)));
     if (v.patch > v.image || v.image / v.patch > 1'000'000)
         fields.refuse(fmt::format("patch_size {} does not fit image_size {}", v.patch, v.image));
     v.heads = fields.optional_size("num_attention_heads").value_or(v.width % 16 == 0 ? 16 : 1);
     if (v.width % v.heads != 0)
         fields.refuse(fmt::format("hidden_size {} does not divide among {} heads", v.width, v.heads));
-    v.pooling_head = fields.flag("vision_use_head", true);
-    if (type.vision_type == "llama4_vision_model") {
+    const bool siglip = type.vision_type == "siglip_vision_model";
+    v.activation = activation_op(fields, fields.word("hidden_act", siglip ? "gelu_pytorch_tanh" : "gelu"));
+    v.eps = fields.positive("layer_norm_eps|norm_eps", siglip ? 1e-6 : 1e-5);
+    v.pooling_head = siglip && fields.flag("vision_use_head", true);
+    if (!siglip) {
+        fields.has("rope_theta"); // of rotations that a tower is built without
         const double ratio = fields.positive("pixel_shuffle_ratio", 0.5);
         v.shuffled = static_cast<std::int64_t>(static_cast<double>(v.width) / (ratio * ratio));
         v.projector_in = fields.size("projector_input_dim");
@@ -257,6 +271,7 @@ ModelDescription read_model_config(std::string_view json) {
     const ModelType& type = find_model_type(type_name(fields));
     if (type.text_type.empty()) {
         ModelDescription m = read_text(type, fields);
+        warn_of_unread(fields, m);
         if (!fields.has("model_type"))
             m.warnings.emplace_back(
                 "OpenAI's own schema: no model_type, no hidden_act and no eps; recognised by its fields");
@@ -278,6 +293,7 @@ ModelDescription read_model_config(std::string_view json) {
     }
     m.vision = read_vision(type, fields.section("vision_config"));
     m.vision->tokens = fields.count("mm_tokens_per_image", 256);
+    warn_of_unread(fields, m);
     return m;
 }
 

@@ -7,10 +7,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <chalkgrad/nn/layers/residual.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
+
+namespace chalkgrad {
+
+inline bool operator==(const RopeScaling& a, const RopeScaling& b) {
+    const auto parts = [](const RopeScaling& s) {
+        return std::tie(s.kind, s.factor, s.context, s.slow, s.fast, s.whole_pairs, s.magnitude);
+    };
+    return parts(a) == parts(b);
+}
+
+} // namespace chalkgrad
 
 namespace chalkgrad::nn {
 
@@ -24,6 +36,7 @@ struct NormFacts {
     std::string_view gain = "w";   ///< "w", "1+w" (stored around 0), "none"
     bool bias = false;
     std::string_view cast = "before_weight"; ///< back to the input's type before or after the gain; "fp32": neither
+    bool operator==(const NormFacts&) const = default;
 };
 
 struct QkNormFacts {
@@ -33,6 +46,7 @@ struct QkNormFacts {
     bool per_head_gain = false; ///< each head has a gain of its own: (heads, head_dim) instead of (head_dim)
     std::string_view note{};    ///< what the other words cannot say; may be empty
     bool after_rope = false;    ///< normed after the rotation, on layers that rotate; else before it
+    bool operator==(const QkNormFacts&) const = default;
 };
 
 /// Low-rank attention. DeepSeek-V3: queries and keys/values go through small latent vectors (MLA).
@@ -41,6 +55,8 @@ struct LatentFacts {
     std::int64_t q_rank = 0;                                                   ///< 0: queries are projected directly
     std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;       ///< V3
     std::int64_t out_groups = 0, out_rank = 0, index_heads = 0, index_dim = 0; ///< V4; out_groups 0 means V3
+    std::int64_t index_keys = 512;                                             ///< compressed keys that a query sees
+    bool operator==(const LatentFacts&) const = default;
 };
 
 struct AttentionFacts {
@@ -58,6 +74,7 @@ struct AttentionFacts {
     bool has_bias(std::string_view matrix) const {
         return std::find(biases.begin(), biases.end(), matrix) != biases.end();
     }
+    bool operator==(const AttentionFacts&) const = default;
 };
 
 struct FfnFacts {
@@ -68,6 +85,7 @@ struct FfnFacts {
     std::optional<double> limit;           ///< of the clamped gates
     bool up_bias = false, down_bias = false;
     std::int64_t width = 0; ///< of the dense layers; 0 when there is none
+    bool operator==(const FfnFacts&) const = default;
 };
 
 struct ExpertFacts {
@@ -81,6 +99,7 @@ struct ExpertFacts {
     double scale = 1;                     ///< of the weights
     std::string_view packing;             ///< of an expert's gate and up
     bool correction_buffer = false;       ///< a bias of the choice that no gradient reaches
+    bool operator==(const ExpertFacts&) const = default;
 };
 
 struct PositionFacts {
@@ -92,6 +111,7 @@ struct PositionFacts {
     std::optional<double> sliding_base{}; ///< of sliding layers; `stretch` is not theirs then
     RopeScaling stretch{};
     RopeScaling sliding_stretch{}; ///< of sliding layers with a base of their own
+    bool operator==(const PositionFacts&) const = default;
 };
 
 /// What may differ from layer to layer.
@@ -110,15 +130,19 @@ struct StackFacts {
     bool causal = true;
     bool cross_attention = false;
     std::vector<LayerFacts> layers{};
+    bool operator==(const StackFacts&) const = default;
 };
 
 /// An image encoder beside the language model: counted, not traced further.
 struct VisionFacts {
     std::string_view kind; ///< "siglip_vision_model" or "llama4_vision_model"
     std::int64_t width = 0, ffn_width = 0, layers = 0, heads = 1, image = 0, patch = 0, channels = 3;
+    std::string_view activation; ///< an op's name
+    double eps = 1e-6;
     std::int64_t tokens = 0;   ///< an image becomes, by averaging neighbours (SigLIP)
     bool pooling_head = false; ///< SigLIP
     std::int64_t projector_in = 0, projector_out = 0, out = 0, shuffled = 0; ///< Llama 4's adapter
+    bool operator==(const VisionFacts&) const = default;
 };
 
 struct ModelDescription {
@@ -132,8 +156,9 @@ struct ModelDescription {
     std::optional<ExpertFacts> experts;
     PositionFacts positions;
     std::vector<StackFacts> stacks;
-    std::int64_t streams = 1;   ///< mHC's residual streams
-    std::int64_t type_rows = 0; ///< BERT's segment table
+    std::int64_t streams = 1;        ///< mHC's residual streams
+    std::int64_t mixing_rounds = 20; ///< of Sinkhorn's normalisation, for the matrix that mixes them
+    std::int64_t type_rows = 0;      ///< BERT's segment table
     bool embedding_norm = false, pooler = false, final_norm = true;
     std::string_view head = "vocabulary"; ///< "vocabulary", "classes", "none"
     std::int64_t classes = 0;
@@ -154,6 +179,7 @@ struct ModelDescription {
         for (const StackFacts& stack : stacks) n += static_cast<std::int64_t>(stack.layers.size());
         return n;
     }
+    bool operator==(const ModelDescription&) const = default;
 };
 
 } // namespace chalkgrad::nn

@@ -18,6 +18,9 @@ struct ConfigFields::Object {
     json fields;
     json defaults = json::object();
     std::string owner = "config";
+    std::string path{}; ///< "text_config."
+    /// What was asked for: "text_config.hidden_size", and of a section "text_config.". One set for a whole document.
+    std::shared_ptr<std::set<std::string>> read = std::make_shared<std::set<std::string>>();
 
     [[noreturn]] void refuse(const std::string& what) const { throw Error(owner + ": " + what); }
 
@@ -35,6 +38,7 @@ struct ConfigFields::Object {
             names = end == std::string_view::npos ? std::string_view() : names.substr(end + 1);
             const auto field = in.find(name);
             if (field == in.end()) continue;
+            if (&in == &fields) read->insert(path + name);
             if (found.value && !found.value->is_null() && !field->is_null() && *found.value != *field)
                 refuse(fmt::format("{} is {} but {} is {}; they mean the same, so keep one", found.name,
                     shown(*found.value), name, shown(*field)));
@@ -69,10 +73,33 @@ struct ConfigFields::Object {
         return number;
     }
 
-    const json& list(const Found& found) const {
+    /// The value; nothing when it is absent.
+    template <class T>
+    std::optional<T> value(std::string_view names, bool (json::*is)() const noexcept, const char* wanted) const {
+        const Found found = get(names);
+        if (!found.value) return {};
+        if (!(found.value->*is)())
+            refuse(fmt::format("{} is {}; it must be {}", found.name, shown(*found.value), wanted));
+        return found.value->get<T>();
+    }
+
+    /// f(name, value) of each value of a list; empty when it is absent.
+    template <class F> auto each(std::string_view names, F f) const {
+        std::vector<decltype(f("", json()))> list;
+        const Found found = get(names);
+        if (!found.value) return list;
         if (!found.value->is_array())
             refuse(fmt::format("{} is {}; it must be a list", found.name, shown(*found.value)));
-        return *found.value;
+        for (const json& one : *found.value) list.push_back(f(found.name, one));
+        return list;
+    }
+
+    void list_unread(const json& in, const std::string& where, std::vector<Unread>& list) const {
+        for (const auto& [name, value] : in.items()) {
+            const std::string its = where + name;
+            if (read->count(its + ".") > 0) list_unread(value, its + ".", list);
+            else if (read->count(its) == 0 && !value.is_null()) list.push_back({its, shown(value)});
+        }
     }
 };
 
@@ -169,23 +196,20 @@ ConfigFields ConfigFields::parse(std::string_view text) {
     if (text.size() > largest)
         throw Error("config: larger than 8 MiB; a config.json has a few kilobytes, so this is another file");
     check_depth(text);
-    auto object = std::make_shared<Object>();
-    object->fields = parse_strictly(text);
-    if (!object->fields.is_object())
+    Object object{.fields = parse_strictly(text)};
+    if (!object.fields.is_object())
         throw Error(fmt::format("config: the document is {}, not an object {{...}}; give a model's config.json",
-            object->fields.type_name()));
-    ConfigFields fields;
-    fields.object_ = std::move(object);
-    return fields;
+            object.fields.type_name()));
+    return ConfigFields(std::move(object));
 }
 
+ConfigFields::ConfigFields(Object object) : object_(std::make_shared<Object>(std::move(object))) {}
+
 ConfigFields ConfigFields::with_defaults(std::string_view owner, std::string_view defaults) const {
-    auto object = std::make_shared<Object>(*object_);
-    object->owner = owner;
-    object->defaults = json::parse(defaults.empty() ? "{}" : defaults);
-    ConfigFields fields;
-    fields.object_ = std::move(object);
-    return fields;
+    Object object = *object_;
+    object.owner = owner;
+    object.defaults = json::parse(defaults.empty() ? "{}" : defaults);
+    return ConfigFields(std::move(object));
 }
 
 void ConfigFields::refuse(const std::string& what) const { object_->refuse(what); }
@@ -195,10 +219,12 @@ bool ConfigFields::has(std::string_view name) const {
     return found.value && !found.value->is_null();
 }
 
-bool ConfigFields::is_object(std::string_view name) const {
-    const auto found = object_->find(object_->fields, name);
-    return found.value && found.value->is_object();
+bool ConfigFields::is_object(const std::string& name) const {
+    const auto field = object_->fields.find(name);
+    return field != object_->fields.end() && field->is_object();
 }
+
+bool ConfigFields::was_read(const std::string& name) const { return object_->read->count(object_->path + name) > 0; }
 
 std::string ConfigFields::said(std::string_view name) const {
     return has(name) ? Object::shown(*object_->find(object_->fields, name).value) : std::string();
@@ -215,12 +241,18 @@ ConfigFields ConfigFields::section(std::string_view name) const {
     if (!found.value || found.value->is_null()) refuse(fmt::format("{} is missing", name));
     if (!found.value->is_object())
         refuse(fmt::format("{} is {}; it must be an object", name, Object::shown(*found.value)));
-    auto object = std::make_shared<Object>();
-    object->fields = *found.value;
-    object->owner = fmt::format("{}: {}", object_->owner, name);
-    ConfigFields fields;
-    fields.object_ = std::move(object);
-    return fields;
+    const std::string path = object_->path + found.name + ".";
+    object_->read->insert(path);
+    return ConfigFields({.fields = *found.value,
+        .owner = fmt::format("{}: {}", object_->owner, name),
+        .path = path,
+        .read = object_->read});
+}
+
+std::vector<ConfigFields::Unread> ConfigFields::unread() const {
+    std::vector<Unread> list;
+    object_->list_unread(object_->fields, object_->path, list);
+    return list;
 }
 
 std::int64_t ConfigFields::size(std::string_view name) const {
@@ -256,48 +288,31 @@ std::optional<double> ConfigFields::nullable(std::string_view name) const {
 }
 
 bool ConfigFields::flag(std::string_view name, bool otherwise) const {
-    const auto found = object_->get(name);
-    if (!found.value) return otherwise;
-    if (!found.value->is_boolean())
-        refuse(fmt::format("{} is {}; it must be true or false", found.name, Object::shown(*found.value)));
-    return found.value->get<bool>();
+    return object_->value<bool>(name, &json::is_boolean, "true or false").value_or(otherwise);
 }
 
 std::string ConfigFields::word(std::string_view name, std::string_view otherwise) const {
-    const auto found = object_->get(name);
-    if (!found.value) return std::string(otherwise);
-    if (!found.value->is_string())
-        refuse(fmt::format("{} is {}; it must be a word in quotes", found.name, Object::shown(*found.value)));
-    return found.value->get<std::string>();
+    return object_->value<std::string>(name, &json::is_string, "a word in quotes").value_or(std::string(otherwise));
 }
 
 std::vector<std::int64_t> ConfigFields::counts(std::string_view name) const {
-    std::vector<std::int64_t> numbers;
-    if (const auto found = object_->get(name); found.value)
-        for (const json& value : object_->list(found)) numbers.push_back(object_->whole(found.name, value, 0));
-    return numbers;
+    return object_->each(
+        name, [&](const std::string& its, const json& value) { return object_->whole(its, value, 0); });
 }
 
 std::vector<std::string> ConfigFields::words(std::string_view name) const {
-    std::vector<std::string> list;
-    if (const auto found = object_->get(name); found.value)
-        for (const json& value : object_->list(found)) {
-            if (!value.is_string())
-                refuse(fmt::format("{} holds {}; it must hold words", found.name, Object::shown(value)));
-            list.push_back(value.get<std::string>());
-        }
-    return list;
+    return object_->each(name, [&](const std::string& its, const json& value) {
+        if (!value.is_string()) refuse(fmt::format("{} holds {}; it must hold words", its, Object::shown(value)));
+        return value.get<std::string>();
+    });
 }
 
 std::vector<bool> ConfigFields::flags(std::string_view name) const {
-    std::vector<bool> list;
-    if (const auto found = object_->get(name); found.value)
-        for (const json& value : object_->list(found)) {
-            if (!value.is_boolean() && value != 0 && value != 1)
-                refuse(fmt::format("{} holds {}; it must hold 0 or 1", found.name, Object::shown(value)));
-            list.push_back(value.is_boolean() ? value.get<bool>() : value == 1);
-        }
-    return list;
+    return object_->each(name, [&](const std::string& its, const json& value) {
+        if (!value.is_boolean() && value != 0 && value != 1)
+            refuse(fmt::format("{} holds {}; it must hold 0 or 1", its, Object::shown(value)));
+        return value == true || value == 1;
+    });
 }
 
 std::size_t ConfigFields::entries(std::string_view name) const {

@@ -25,7 +25,8 @@ public:
     ConfigFields with_defaults(std::string_view owner, std::string_view defaults) const;
 
     bool has(std::string_view name) const;
-    bool is_object(std::string_view name) const;
+    bool is_object(const std::string& name) const; ///< this field, of one name; does not count as asking for it
+    bool was_read(const std::string& name) const;  ///< whether this field, of one name, has been asked for
     /// The field as messages quote it; empty when it is absent.
     std::string said(std::string_view name) const;
     std::vector<std::string> names() const; ///< of all fields
@@ -48,11 +49,19 @@ public:
     std::vector<bool> flags(std::string_view name) const;          ///< of 0, 1, false, true; empty when absent
     std::size_t entries(std::string_view name) const;              ///< of an object or a list; 0 when absent
 
+    /// A field that nobody has asked for so far, of this object or of one of its sections that was opened.
+    struct Unread {
+        std::string path, shown; ///< "text_config.head_dim", and its value as messages quote it
+    };
+    /// All of them but those that are null.
+    std::vector<Unread> unread() const;
+
     /// Throws Error "<owner>: <what>".
     [[noreturn]] void refuse(const std::string& what) const;
 
 private:
     struct Object;
+    explicit ConfigFields(Object object);
     std::shared_ptr<const Object> object_;
 };
 

@@ -1,5 +1,5 @@
 // Sums over the tensor list: the integers and the formulas come from the same shapes.
-#include <chalkgrad/nn/models/ledger.hpp>
+#include <chalkgrad/nn/models/tensors.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,20 +17,11 @@ namespace {
 class Polynomial {
 public:
     void add(const ModelTensor& tensor) {
-        std::int64_t factor = 1;
-        std::string letters;
-        for (const Extent& extent : tensor.shape) {
-            factor = checked_product(factor, extent.factor, tensor.name);
-            letters += extent.letters;
-        }
-        add(factor, in_order(letters));
-    }
-
-    void add(std::int64_t factor, const std::string& letters) {
+        const std::string letters = in_order(tensor.letters);
         const auto same =
             std::find_if(terms_.begin(), terms_.end(), [&](const Term& t) { return t.letters == letters; });
-        if (same == terms_.end()) terms_.push_back({factor, letters});
-        else same->factor = checked_sum(same->factor, factor, "a formula");
+        if (same == terms_.end()) terms_.push_back({tensor.factor, letters});
+        else same->factor = checked_sum(same->factor, tensor.factor, "a formula");
     }
 
     std::string text() const {
@@ -80,9 +71,8 @@ std::optional<std::string> short_number(double number) {
 std::string over_width(const std::vector<ModelTensor>& tensors, std::int64_t width) {
     std::int64_t matrices = 0, vectors = 0, rest = 0;
     for (const ModelTensor& tensor : tensors) {
-        const std::int64_t n = elements(tensor);
-        std::int64_t& sum = tensor.shape.size() > 1 ? matrices : n % width == 0 ? vectors : rest;
-        sum = checked_sum(sum, n, "a block");
+        std::int64_t& sum = tensor.matrix ? matrices : tensor.elements % width == 0 ? vectors : rest;
+        sum = checked_sum(sum, tensor.elements, "a block");
     }
     const auto d = static_cast<double>(width);
     const auto square = short_number(static_cast<double>(matrices) / (d * d)),
@@ -96,7 +86,7 @@ std::string over_width(const std::vector<ModelTensor>& tensors, std::int64_t wid
 
 std::int64_t sum_of(const std::vector<ModelTensor>& tensors) {
     std::int64_t sum = 0;
-    for (const ModelTensor& tensor : tensors) sum = checked_sum(sum, elements(tensor), "the model");
+    for (const ModelTensor& tensor : tensors) sum = checked_sum(sum, tensor.elements, "the model");
     return sum;
 }
 
@@ -104,7 +94,7 @@ std::string formula_of(const ModelTensors& tensors, const ModelLedger& ledger) {
     Polynomial tables, rest; // as the course: embeddings and head, blocks, and what is left
     std::int64_t tower = 0;
     for (const ModelTensor& tensor : tensors.outer) {
-        if (tensor.component == "vision" || tensor.component == "projector") tower += elements(tensor);
+        if (tensor.component == "vision" || tensor.component == "projector") tower += tensor.elements;
         else (tensor.component == "embed" || tensor.component == "lm_head" ? tables : rest).add(tensor);
     }
     const auto with_blocks = [&](const auto& of_block) {
@@ -125,42 +115,58 @@ std::string formula_of(const ModelTensors& tensors, const ModelLedger& ledger) {
     return text + " = " + with_commas(ledger.distinct);
 }
 
+/// What a checkpoint may store again, and what it stores although no gradient reaches it.
+void add_stored(const ModelDescription& m, ModelLedger& ledger) {
+    const auto add = [](auto& list, std::int64_t& total, const char* name, std::int64_t copies, std::int64_t numbers) {
+        if (copies == 0) return;
+        list.push_back({name, checked_product(copies, numbers, name)});
+        total = checked_sum(total, list.back().elements, name);
+    };
+    const std::int64_t table = checked_product(m.vocabulary, m.width, "the embedding");
+    add(ledger.tied, ledger.stored_aliases, "the output head, tied to the embedding", m.tied, table);
+    add(ledger.tied, ledger.stored_aliases, "embedding and head, shared with multi-token prediction",
+        2 * m.extra_layers, table);
+    if (!m.experts) return;
+    std::int64_t corrected = m.extra_layers, hashed = 0;
+    for (const LayerFacts& layer : m.stacks[0].layers) (layer.hash_routed ? hashed : corrected) += layer.experts;
+    add(ledger.kept, ledger.buffers, "correction of the experts' choice", m.experts->correction_buffer ? corrected : 0,
+        m.experts->count);
+    add(ledger.kept, ledger.buffers, "frozen tables that route by token", hashed,
+        checked_product(m.vocabulary, m.experts->chosen, "a buffer"));
+}
+
 } // namespace
 
-ModelLedger model_ledger(const ModelDescription& model) { return model_ledger(model, tensors_of(model)); }
-
-ModelLedger model_ledger(const ModelDescription& model, const ModelTensors& tensors) {
+ModelLedger model_ledger(const ModelDescription& model) {
+    const ModelTensors tensors = tensors_of(model);
     ModelLedger ledger;
+    ledger.letters = tensors.letters;
     std::int64_t idle = 0; // in experts that a token does not choose
     const auto enter = [&](const ModelTensor& tensor, std::int64_t copies) {
-        const std::int64_t n = checked_product(elements(tensor), copies, tensor.component);
+        const std::int64_t n = checked_product(tensor.elements, copies, tensor.component);
         auto entry = std::find_if(ledger.components.begin(), ledger.components.end(),
             [&](const auto& c) { return c.first == tensor.component; });
-        if (entry == ledger.components.end())
-            entry = ledger.components.insert(entry, {std::string(tensor.component), 0});
+        if (entry == ledger.components.end()) entry = ledger.components.insert(entry, {tensor.component, 0});
         entry->second = checked_sum(entry->second, n, tensor.component);
         ledger.distinct = checked_sum(ledger.distinct, n, "the model");
         if (tensor.routed) idle += n / model.experts->count * (model.experts->count - model.experts->chosen);
     };
     // Embeddings first, heads and towers last: the way data goes.
-    const auto is_input = [](const ModelTensor& tensor) {
-        return tensor.component.find("embed") != std::string_view::npos;
-    };
+    const auto is_input = [](const ModelTensor& tensor) { return tensor.component.find("embed") != std::string::npos; };
     for (const ModelTensor& tensor : tensors.outer)
         if (is_input(tensor)) enter(tensor, 1);
     for (const BlockTensors& block : tensors.blocks) {
-        for (const ModelTensor& tensor : block.tensors) enter(tensor, block.copies);
         Polynomial formula;
-        for (const ModelTensor& tensor : block.tensors) formula.add(tensor);
+        for (const ModelTensor& tensor : block.tensors) {
+            enter(tensor, block.copies);
+            formula.add(tensor);
+        }
         ledger.blocks.push_back(
             {block.path, block.copies, sum_of(block.tensors), formula.text(), over_width(block.tensors, model.width)});
     }
     for (const ModelTensor& tensor : tensors.outer)
         if (!is_input(tensor)) enter(tensor, 1);
-    for (const TiedTensor& alias : tensors.aliases)
-        ledger.stored_aliases = checked_sum(ledger.stored_aliases, alias.elements, "the aliases");
-    for (const Buffer& buffer : tensors.buffers)
-        ledger.buffers = checked_sum(ledger.buffers, buffer.elements, "the buffers");
+    add_stored(model, ledger);
     ledger.active_per_token = ledger.distinct - idle;
     ledger.formula = formula_of(tensors, ledger);
     return ledger;

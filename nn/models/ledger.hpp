@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <chalkgrad/nn/models/tensors.hpp>
+#include <chalkgrad/nn/models/description.hpp>
 
 namespace chalkgrad::nn {
 
@@ -19,6 +19,18 @@ struct BlockCount {
     std::string in_width;    ///< the same over d: "13d² + 2d"; empty where the coefficients are no short numbers
 };
 
+/// A letter of the formulas and what it stands for.
+struct Letter {
+    char letter;
+    std::string_view meaning;
+    std::int64_t value;
+};
+
+struct StoredTensor {
+    std::string name;
+    std::int64_t elements;
+};
+
 /// Numbers of elements. Activations, caches and rotary tables are in none of them.
 struct ModelLedger {
     std::int64_t distinct = 0;         ///< learned numbers, each tensor once
@@ -26,13 +38,14 @@ struct ModelLedger {
     std::int64_t buffers = 0;          ///< stored numbers that no gradient reaches
     std::int64_t active_per_token = 0; ///< distinct without the experts that a token does not choose
     std::vector<std::pair<std::string, std::int64_t>> components; ///< sum: distinct
+    std::vector<StoredTensor> tied, kept;                         ///< sums: stored_aliases, buffers
     std::vector<BlockCount> blocks;
+    std::vector<Letter> letters;
     std::string
         formula; ///< of the whole: "2Vd + 32(2dHh + 2dKh + 3df + 2d) + d = 2Vd + 32(13d² + 2d) + d = 8,030,261,248"
 };
 
 /// Throws Error when a count exceeds 2^63.
-ModelLedger model_ledger(const ModelDescription& model, const ModelTensors& tensors);
 ModelLedger model_ledger(const ModelDescription& model);
 
 } // namespace chalkgrad::nn

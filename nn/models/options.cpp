@@ -62,12 +62,9 @@ GroupedAttentionOptions attention_options(const ModelDescription& m, const Layer
         .clip = a.clip,
         .qk_norm = qk_options(m, layer),
         .sinks = a.sinks};
+    if (layer.relative_table) o.relative_rows = size(m.positions.rows);
     if (layer.sliding && causal) o.window = size(*a.window); // a window is causal: none that looks both ways is built
     return o;
-}
-
-Activation activation_of(const FfnFacts& ffn) {
-    return ffn.activation == "gelu_erf" ? Activation::gelu : activation_named(ffn.activation);
 }
 
 FfnOptions ffn_options(const ModelDescription& m, std::int64_t width, std::string_view packing, bool bias) {
@@ -77,7 +74,7 @@ FfnOptions ffn_options(const ModelDescription& m, std::int64_t width, std::strin
         o.swiglu.gate_limit = o.swiglu.up_limit = m.ffn.limit;
         return o;
     }
-    o.activation = activation_of(m.ffn);
+    o.activation = activation_of(m.ffn.activation);
     if (m.ffn.gated && packing == "contiguous") o.packing = Packing::gate_first;
     if (m.ffn.limit) o.swiglu = {.gate_limit = m.ffn.limit, .up_limit = m.ffn.limit};
     return o;
@@ -103,7 +100,7 @@ void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& la
     const LatentFacts& l = *m.attention.latent;
     const RopeOptions rope = *rope_options(m, layer);
     if (l.out_groups == 0) {
-        o.latent = {.heads = size(m.attention.heads),
+        o.latent = LatentAttentionOptions{.heads = size(m.attention.heads),
             .q_rank = size(l.q_rank),
             .kv_rank = size(l.kv_rank),
             .nope_dim = size(l.nope_dim),
@@ -114,7 +111,7 @@ void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& la
             .scale = m.attention.scale};
         return;
     }
-    o.shared_key = {.heads = size(m.attention.heads),
+    o.latent = SharedKeyAttentionOptions{.heads = size(m.attention.heads),
         .head_dim = size(m.attention.head_dim),
         .q_rank = size(l.q_rank),
         .rope_dim = size(l.rope_dim),
@@ -124,11 +121,14 @@ void set_latent(BlockOptions& o, const ModelDescription& m, const LayerFacts& la
         .compress = size(layer.compress),
         .index_heads = size(l.index_heads),
         .index_dim = size(l.index_dim),
+        .index_keys = size(l.index_keys),
         .eps = m.norm.eps,
         .rope = {.style = rope.style, .base = rope.base}};
 }
 
 } // namespace
+
+Activation activation_of(std::string_view op) { return op == "gelu_erf" ? Activation::gelu : activation_named(op); }
 
 BlockOptions block_options(const ModelDescription& m, const StackFacts& stack, const LayerFacts& layer) {
     BlockOptions o{.d = size(m.width), .placement = m.placement, .norm = norm_options(m.norm)};
@@ -138,7 +138,8 @@ BlockOptions block_options(const ModelDescription& m, const StackFacts& stack, c
     if (layer.experts) o.ffn = moe_options(m);
     else o.ffn = ffn_options(m, m.ffn.width, m.ffn.packing, m.ffn.up_bias);
     o.shared_norm = m.parallel_norms != 2;
-    if (m.streams > 1) o.streams = {.n = size(m.streams), .mixing = Mixing::x_dependent};
+    if (m.streams > 1)
+        o.streams = {.n = size(m.streams), .mixing = Mixing::x_dependent, .sinkhorn = {.iterations = m.mixing_rounds}};
     return o;
 }
 

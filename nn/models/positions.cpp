@@ -8,38 +8,37 @@
 namespace chalkgrad::nn {
 namespace {
 
-/// The object that newer configs keep base, share and stretch of the rotary positions in; or one for each kind of layer.
+/// The object that newer configs keep base, share and stretch of the rotary positions in, or one for each kind of
+/// layer; in older ones it holds the stretch.
 struct RopeParameters {
-    std::optional<ConfigFields> full, sliding;
-    bool by_layer = false;
+    std::string_view field;
+    std::optional<ConfigFields> full{}, sliding{};
 };
 
 RopeParameters rope_parameters(const ConfigFields& fields) {
-    RopeParameters found;
-    if (!fields.has("rope_parameters")) return found;
-    const ConfigFields all = fields.section("rope_parameters");
+    RopeParameters found{.field = fields.has("rope_parameters") ? "rope_parameters" : "rope_scaling"};
+    if (!fields.has(found.field)) return found;
+    const ConfigFields all = fields.section(found.field);
     for (const std::string& name : all.names()) {
         if (!all.is_object(name)) continue;
         if (name == "full_attention") found.full = all.section(name);
         else if (name == "sliding_attention") found.sliding = all.section(name);
         else
             fields.refuse(
-                fmt::format("rope_parameters has a part '{}'; full_attention and sliding_attention are known", name));
+                fmt::format("{} has a part '{}'; full_attention and sliding_attention are known", found.field, name));
     }
-    found.by_layer = found.full || found.sliding;
-    if (!found.by_layer) found.full = all;
+    if (!found.full && !found.sliding) found.full = all;
     return found;
 }
 
 /// The base in rope_parameters, in the old field, or of the class; two that differ are refused.
-double base_of(
-    const ConfigFields& fields, std::string_view old, const std::optional<ConfigFields>& part, double otherwise) {
+double base_of(const ConfigFields& fields, std::string_view old, std::string_view field,
+    const std::optional<ConfigFields>& part, double otherwise) {
     const double base = fields.positive(old, otherwise);
     if (!part || !part->has("rope_theta")) return base;
     const double newer = part->positive("rope_theta", otherwise);
     if (fields.has(old) && newer != base)
-        fields.refuse(
-            fmt::format("{} is {} but rope_theta in rope_parameters is {}; keep one", spoken(old), base, newer));
+        fields.refuse(fmt::format("{} is {} but rope_theta in {} is {}; keep one", spoken(old), base, field, newer));
     return newer;
 }
 
@@ -88,12 +87,13 @@ void read_positions(const ModelType& type, const ConfigFields& fields, ModelDesc
     if (!type.position_rows.empty()) p.rows = fields.size(type.position_rows);
     if (p.kind != "rope") return;
     const RopeParameters found = rope_parameters(fields);
-    p.base = base_of(fields, type.names.theta, found.full, type.positions.base);
+    p.base = base_of(fields, type.names.theta, found.field, found.full, type.positions.base);
     if (type.positions.sliding_base || found.sliding) {
-        p.sliding_base = base_of(
-            fields, "rope_local_base_freq", found.sliding, type.positions.sliding_base.value_or(type.positions.base));
+        p.sliding_base = base_of(fields, "rope_local_base_freq", found.field, found.sliding,
+            type.positions.sliding_base.value_or(type.positions.base));
         if (type.window.field.empty())
-            m.warnings.emplace_back("rope_parameters has a part sliding_attention, but this type has no windows");
+            m.warnings.push_back(
+                fmt::format("{} has a part sliding_attention, but this type has no windows", found.field));
     }
     p.rotary_dim = m.attention.head_dim;
     const auto share_in = [&](const std::optional<ConfigFields>& part, double otherwise) {
@@ -101,16 +101,16 @@ void read_positions(const ModelType& type, const ConfigFields& fields, ModelDesc
     };
     if (type.names.rotary.empty()) {
         if (const double share = share_in(found.full, 1); share != 1)
-            m.warnings.push_back(fmt::format(
-                "partial_rotary_factor {} in rope_parameters is not read: this type turns all features of a head",
-                share));
+            m.warnings.push_back(
+                fmt::format("partial_rotary_factor {} in {} is not read: this type turns all features of a head", share,
+                    found.field));
         return;
     }
     // A fraction of a head, or a number of features.
-    const double share = share_in(found.full, fields.positive(type.names.rotary, 1));
+    const double share = share_in(found.full, fields.nullable(type.names.rotary).value_or(1)); // null: all of it
     if (share_in(found.sliding, share) != share)
-        fields.refuse(
-            "partial_rotary_factor differs between the parts of rope_parameters; one for all layers is known");
+        fields.refuse(fmt::format(
+            "partial_rotary_factor differs between the parts of {}; one for all layers is known", found.field));
     p.rotary_dim = static_cast<std::int64_t>(share <= 1 ? share * static_cast<double>(m.attention.head_dim) : share);
     if (p.rotary_dim > m.attention.head_dim)
         fields.refuse(fmt::format("{} features are rotated, but a head has {}", share, m.attention.head_dim));
@@ -128,12 +128,11 @@ void read_stretch(const ModelType& type, const ConfigFields& fields, ModelDescri
             .fast = fields.positive("rope_ntk_beta", 32),
             .whole_pairs = false};
         s.magnitude = yarn_magnitude(s.factor);
-    } else if (fields.has("rope_parameters")) {
-        if (fields.has("rope_scaling")) m.warnings.emplace_back("rope_scaling is not read: rope_parameters is there");
-        if (found.full) p.stretch = stretch_of(*found.full, "rope_parameters", fields, m);
-        if (found.sliding) p.sliding_stretch = stretch_of(*found.sliding, "rope_parameters", fields, m);
-    } else if (fields.has("rope_scaling")) {
-        p.stretch = stretch_of(fields.section("rope_scaling"), "rope_scaling", fields, m);
+    } else {
+        if (found.field == "rope_parameters" && fields.has("rope_scaling"))
+            m.warnings.emplace_back("rope_scaling is not read: rope_parameters is there");
+        if (found.full) p.stretch = stretch_of(*found.full, found.field, fields, m);
+        if (found.sliding) p.sliding_stretch = stretch_of(*found.sliding, found.field, fields, m);
     }
     const bool stretched = p.stretch.kind != RopeScaling::Kind::none;
     if (type.stretch_when_full && stretched && !p.sliding_base) p.sliding_base = p.base;

@@ -8,6 +8,8 @@
 namespace chalkgrad::nn::special {
 namespace {
 
+constexpr std::int64_t most_compressed = 10'000;
+
 void set_placement(ModelDescription& m, Placement placement, int parallel_norms = 0) {
     m.placement = placement;
     m.parallel_norms = parallel_norms;
@@ -16,8 +18,10 @@ void set_placement(ModelDescription& m, Placement placement, int parallel_norms 
 void warn(ModelDescription& m, std::string text) { m.warnings.push_back(std::move(text)); }
 
 /// An encoder and a decoder, which also attends to the encoder's output.
-void set_two_stacks(ModelDescription& m, const char* decoder, std::int64_t decoder_layers, const char* encoder,
-    std::int64_t encoder_layers, bool relative_tables) {
+void set_two_stacks(const ConfigFields& fields, ModelDescription& m, const char* decoder, std::int64_t decoder_layers,
+    const char* encoder, std::int64_t encoder_layers, bool relative_tables) {
+    if (!fields.flag("is_encoder_decoder", true))
+        warn(m, "is_encoder_decoder is false, but this type is both: an encoder and a decoder are counted");
     m.stacks = {{decoder, true, true, std::vector<LayerFacts>(static_cast<std::size_t>(decoder_layers))},
         {encoder, false, false, std::vector<LayerFacts>(static_cast<std::size_t>(encoder_layers))}};
     for (StackFacts& stack : m.stacks) {
@@ -42,7 +46,9 @@ void read_latent(const ConfigFields& fields, ModelDescription& m) {
     m.attention.scale = 1 / std::sqrt(static_cast<double>(m.attention.head_dim));
     m.attention.latent = latent;
     m.positions.rotary_dim = latent.rope_dim;
-    if (m.experts) m.experts->correction_buffer = fields.word("topk_method", "noaux_tc") == "noaux_tc";
+    m.positions.interleaved = fields.flag("rope_interleave", true);
+    // A note speaks of the first, n_group's warning of the second; the others follow from what was read.
+    for (const char* known : {"num_key_value_heads", "topk_group", "head_dim", "qk_head_dim"}) fields.has(known);
 }
 
 } // namespace
@@ -85,6 +91,7 @@ void deepseek_v4(const ConfigFields& fields, ModelDescription& m) {
     latent.out_rank = fields.size("o_lora_rank");
     latent.index_heads = fields.size("index_n_heads");
     latent.index_dim = fields.size("index_head_dim");
+    latent.index_keys = fields.count("index_topk", latent.index_keys);
     m.attention.latent = latent;
     if (const auto said = fields.optional_size("num_key_value_heads"); said && *said != 1)
         fields.refuse(fmt::format("num_key_value_heads is {}; DeepSeek-V4 has one vector for keys and values", *said));
@@ -94,6 +101,8 @@ void deepseek_v4(const ConfigFields& fields, ModelDescription& m) {
             "num_attention_heads {} does not divide into o_groups {}", m.attention.heads, latent.out_groups));
     m.positions.rotary_dim = latent.rope_dim;
     m.streams = fields.size("hc_mult");
+    m.mixing_rounds = fields.count("hc_sinkhorn_iters", m.mixing_rounds);
+    if (m.streams == 1) fields.refuse("hc_mult is 1; mHC mixes two streams or more");
 
     std::vector<LayerFacts>& layers = m.stacks[0].layers;
     const std::size_t extra = static_cast<std::size_t>(fields.count("num_nextn_predict_layers", 0));
@@ -103,6 +112,8 @@ void deepseek_v4(const ConfigFields& fields, ModelDescription& m) {
             ratios.size(), layers.size(), extra));
     const auto hashed = static_cast<std::size_t>(fields.count("num_hash_layers", 3));
     for (std::size_t i = 0; i < layers.size(); ++i) {
+        if (ratios[i] > most_compressed)
+            fields.refuse(fmt::format("compress_ratios holds {}; that is absurd", ratios[i]));
         layers[i].compress = ratios[i];
         layers[i].hash_routed = i < hashed;
     }
@@ -114,7 +125,7 @@ void deepseek_v4(const ConfigFields& fields, ModelDescription& m) {
 
 void falcon(const ConfigFields& fields, ModelDescription& m) {
     const bool renewed = fields.flag("new_decoder_architecture", false);
-    const bool one_key = fields.flag("multi_query", true);
+    const bool one_key = fields.flag("multi_query", true), parallel = fields.flag("parallel_attn", true);
     std::int64_t& kv_heads = m.attention.kv_heads;
     const std::optional<std::int64_t> said = fields.optional_size("num_kv_heads|n_head_kv");
     kv_heads = renewed ? said.value_or(m.attention.heads) : one_key ? 1 : m.attention.heads;
@@ -123,7 +134,7 @@ void falcon(const ConfigFields& fields, ModelDescription& m) {
                     "num_kv_heads says {}, but the old decoder with multi_query {} has {}", *said, one_key, kv_heads));
     const std::int64_t norms = renewed ? fields.count("num_ln_in_parallel_attn", 2) : 1;
     if (norms < 1 || norms > 2) fields.refuse(fmt::format("num_ln_in_parallel_attn is {}; it must be 1 or 2", norms));
-    if (renewed || fields.flag("parallel_attn", true)) set_placement(m, Placement::parallel, static_cast<int>(norms));
+    if (renewed || parallel) set_placement(m, Placement::parallel, static_cast<int>(norms));
     else set_placement(m, Placement::pre);
     if (fields.flag("alibi", false)) m.positions = {.kind = "alibi"};
     warn(m,
@@ -181,14 +192,14 @@ void t5(const ConfigFields& fields, ModelDescription& m) {
     m.attention.scale = 1;
     m.positions.rows = fields.count("relative_attention_num_buckets", 32);
     const auto layers = static_cast<std::int64_t>(m.stacks[0].layers.size());
-    set_two_stacks(
-        m, "decoder.block", fields.optional_size("num_decoder_layers").value_or(layers), "encoder.block", layers, true);
+    set_two_stacks(fields, m, "decoder.block", fields.optional_size("num_decoder_layers").value_or(layers),
+        "encoder.block", layers, true);
     if (m.tied) m.logit_scale = 1 / std::sqrt(static_cast<double>(m.width));
 }
 
-void transformer2017(const ConfigFields&, ModelDescription& m) {
+void transformer2017(const ConfigFields& fields, ModelDescription& m) {
     const auto layers = static_cast<std::int64_t>(m.stacks[0].layers.size());
-    set_two_stacks(m, "dec", layers, "enc", layers, false);
+    set_two_stacks(fields, m, "dec", layers, "enc", layers, false);
 }
 
 void vit(const ConfigFields& fields, ModelDescription& m) {

@@ -73,6 +73,7 @@ void add_llama_family(std::vector<ModelType>& types) {
     olmo.biases = {attention_bias};
     olmo.norm = {"layernorm", 1e-5, "none", false, "fp32"};
     olmo.names.eps = "";
+    olmo.names.clip = "clip_qkv";
     olmo.notes = {"every norm, the last one included, is a LayerNorm without parameters; its eps is fixed in the code"};
     types.push_back(olmo);
 
@@ -148,7 +149,7 @@ void add_gemma_family(std::vector<ModelType>& types) {
     gemma2.placement = Placement::peri;
     gemma2.soft_caps = true;
     gemma2.names.scale = "query_pre_attn_scalar";
-    gemma2.window = {"sliding_window", 2};
+    gemma2.window = {"sliding_window|sliding_window_size", 2};
     gemma2.defaults = R"({"head_dim": 256, "query_pre_attn_scalar": 256, "sliding_window": 4096,
                           "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})";
     gemma2.notes = {"gains are stored as w around 0 and act as 1 + w",
@@ -159,7 +160,7 @@ void add_gemma_family(std::vector<ModelType>& types) {
     text.qk_norm = {"per_head", "rms", true};
     text.positions.base = 1e6;
     text.positions.sliding_base = 1e4;
-    text.window = {"sliding_window", 6, "sliding_window_pattern"};
+    text.window = {"sliding_window", 6, "sliding_window_pattern|_sliding_window_pattern"};
     text.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
                         "query_pre_attn_scalar": 256, "sliding_window": 4096})";
     types.push_back(text);
@@ -358,6 +359,7 @@ void add_expert_families(std::vector<ModelType>& types) {
     llama4.experts->scoring = "sigmoid";
     llama4.experts->normalize = false;
     llama4.experts->weight_input = true;
+    llama4.other_layers = "chunked_attention"; // those with RoPE, as no_rope_layers says
     llama4.special = special::llama4;
     llama4.notes = {"the Q/K norm called L2Norm divides by the root of the mean square: an RMS norm without a gain",
         "intermediate_size is the width of an expert and of the shared expert; dense layers have intermediate_size_mlp",

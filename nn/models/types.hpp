@@ -17,7 +17,7 @@ struct FieldNames {
     std::string_view width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
                      kv_heads = "num_key_value_heads", head_dim = "head_dim", ffn = "intermediate_size",
                      eps = "rms_norm_eps", activation = "hidden_act", vocabulary = "vocab_size", rotary = "",
-                     theta = "rope_theta", scale = "", limit = "", tied = "tie_word_embeddings";
+                     theta = "rope_theta", scale = "", clip = "", limit = "", tied = "tie_word_embeddings";
 };
 
 /// Which matrices have a bias: "q", "k", "v", "o", "up" (gate and up), "down", "router", "experts", "head".
@@ -68,6 +68,7 @@ struct ModelType {
     std::optional<ExpertRule> experts{};
     PositionFacts positions{};
     std::string_view position_rows{}; ///< field of a learned table's rows
+    std::string_view other_layers{};  ///< a word of layer_types beside full_attention, for a type without windows
     std::string_view path = "model.layers";
     bool causal = true, final_norm = true, soft_caps = false, scaled_embedding = false, sinks = false;
     bool stretch_when_full = false; ///< sliding layers keep their angles, whatever stretches those of the others
@@ -96,9 +97,11 @@ void read_positions(const ModelType&, const ConfigFields&, ModelDescription&);
 /// How the angles are stretched. Runs after a type's own function: DeepSeek's factor goes into its scores' scale.
 void read_stretch(const ModelType&, const ConfigFields&, ModelDescription&);
 
-/// Fields that change structure, mask, positions or count, and that no column reads: used, warned of, or refused
-/// (unbuilt.cpp).
+// ---- what is not built (unbuilt.cpp)
+/// Fields that change structure, mask, positions or count, and that no column reads: used, warned of, or refused.
 void read_unbuilt(const ModelType&, const ConfigFields&, ModelDescription&);
+/// Names the fields that nobody has read and that may say something. Runs last, on the whole document.
+void warn_of_unread(const ConfigFields&, ModelDescription&);
 
 // ---- what no column says (special.cpp)
 namespace special {

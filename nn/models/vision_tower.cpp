@@ -30,22 +30,20 @@ Var<double> in_squares(const Var<double>& x, std::ptrdiff_t side, std::ptrdiff_t
 
 VisionTower::VisionTower(const VisionFacts& its_facts, std::size_t text_width) : facts(its_facts) {
     const bool siglip = facts.kind == "siglip_vision_model";
-    const auto d = static_cast<std::size_t>(facts.width), f = static_cast<std::size_t>(facts.ffn_width);
-    const auto heads = static_cast<std::size_t>(facts.heads);
+    const std::size_t d = size(facts.width), f = size(facts.ffn_width);
     const Shape image = image_shape();
-    const NormOptions norm = layer_norm_options(siglip ? 1e-6 : 1e-5);
+    const NormOptions norm = layer_norm_options(facts.eps);
     patches = Linear("w_patches", image[1], d, siglip, "vision");
     positions = Embedding("positions", image[0] + !siglip, d, "vision");
     if (!siglip) {
         class_token = Parameter("class_token", {1, d}, "vision", normal(0.02));
         first_norm = Norm("first_norm", d, norm, "vision");
     }
-    BlockOptions block = vision_block_options(d, heads, f);
+    BlockOptions block = vision_block_options(d, size(facts.heads), f);
     block.norm = norm;
-    if (siglip) std::get<FfnOptions>(block.ffn).activation = Activation::gelu_tanh;
-    stack = Stack(static_cast<std::size_t>(facts.layers), block, norm);
+    std::get<FfnOptions>(block.ffn).activation = activation_of(facts.activation);
+    stack = Stack(size(facts.layers), block, norm);
     if (!siglip) {
-        const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
         shuffle_up = Linear("w_shuffle_up", size(facts.shuffled), size(facts.projector_in), false, "projector");
         shuffle_down =
             Linear("w_shuffle_down", size(facts.projector_in), size(facts.projector_out), false, "projector");
@@ -57,7 +55,7 @@ VisionTower::VisionTower(const VisionFacts& its_facts, std::size_t text_width) :
         pool.emplace(block.attention);
         pool_norm = Norm("pool_norm", d, norm, "vision");
         pool_ffn.emplace(
-            FfnOptions{.d = d, .width = f, .activation = Activation::gelu_tanh, .gated = false, .bias = true},
+            FfnOptions{.d = d, .width = f, .activation = activation_of(facts.activation), .gated = false, .bias = true},
             "vision");
     }
     projector_norm = Norm("projector_norm", d, {.gain = NormGain::one_plus_weight}, "projector");
@@ -65,9 +63,8 @@ VisionTower::VisionTower(const VisionFacts& its_facts, std::size_t text_width) :
 }
 
 Shape VisionTower::image_shape() const {
-    const std::int64_t side = facts.image / facts.patch;
-    return {
-        static_cast<std::size_t>(side * side), static_cast<std::size_t>(facts.patch * facts.patch * facts.channels)};
+    const std::size_t side = size(facts.image / facts.patch), patch = size(facts.patch);
+    return {side * side, Shape{patch, patch, size(facts.channels)}.size()};
 }
 
 Var<double> VisionTower::operator()(Binding<double>& on, const Var<double>& image) const {

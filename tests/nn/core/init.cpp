@@ -56,18 +56,19 @@ BOOST_AUTO_TEST_CASE(of_whole_blocks) {
         .attention = {.heads = 3, .kv_heads = 1},
         .ffn = FfnOptions{.width = 20}});
     const auto sd = [](const Linear& linear) { return linear.weight.init().value; };
+    const auto& attention = std::get<GroupedAttention>(block.attention);
     set_deepnorm_init(block, 0.25);
-    check_near(sd(block.attention.wq), std::sqrt(2.0 / 24), 1e-15);
-    check_near(sd(block.attention.wk), std::sqrt(2.0 / 16), 1e-15);
-    check_near(sd(block.attention.wv), 0.25 * std::sqrt(2.0 / 16), 1e-15);
-    check_near(sd(block.attention.wo), 0.25 * std::sqrt(2.0 / 24), 1e-15);
+    check_near(sd(attention.wq), std::sqrt(2.0 / 24), 1e-15);
+    check_near(sd(attention.wk), std::sqrt(2.0 / 16), 1e-15);
+    check_near(sd(attention.wv), 0.25 * std::sqrt(2.0 / 16), 1e-15);
+    check_near(sd(attention.wo), 0.25 * std::sqrt(2.0 / 24), 1e-15);
     check_near(sd(std::get<Ffn>(block.ffn).first), 0.25 * std::sqrt(2.0 / 32), 1e-15);
     check_near(sd(std::get<Ffn>(block.ffn).second), 0.25 * std::sqrt(2.0 / 32), 1e-15);
     BOOST_TEST(block.branches[0].norm.gamma.init().value == 1);
     set_depth_scaled_init(block, 8);
-    check_near(sd(block.attention.wo), 1 / std::sqrt(16.0 * 12), 1e-15);
+    check_near(sd(attention.wo), 1 / std::sqrt(16.0 * 12), 1e-15);
     check_near(sd(std::get<Ffn>(block.ffn).second), 1 / std::sqrt(16.0 * 20), 1e-15);
-    check_near(sd(block.attention.wv), 0.25 * std::sqrt(2.0 / 16), 1e-15);
+    check_near(sd(attention.wv), 0.25 * std::sqrt(2.0 / 16), 1e-15);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(every_placement_is_its_equation) {
             const auto norm = [&](const Norm& n, const auto& u) {
                 return layer_norm(u, on(n.gamma), on(n.beta), n.options.eps);
             };
-            const auto a = [&](const auto& u) { return block.attention(on, u); };
+            const auto a = [&](const auto& u) { return std::get<GroupedAttention>(block.attention)(on, u); };
             const auto f = [&](const auto& u) { return std::get<Ffn>(block.ffn)(on, u); };
             const auto equation = [&](const auto& x, const Block::Branch& b, const auto& branch) {
                 switch (p) {

@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(layers_follow_each_other_and_a_norm_ends_them) {
     for (const Block& block : stack.blocks) h = block(on, h);
     check_array(stack.body(on, x).value(), h.value());
     check_array(stack(on, x).value(), rms_norm(h, on(stack.final.gamma)).value());
-    BOOST_TEST((stack.blocks[0].attention.wq.weight != stack.blocks[1].attention.wq.weight));
+    const auto wq_of = [&](std::size_t i) { return std::get<GroupedAttention>(stack.blocks[i].attention).wq.weight; };
+    BOOST_TEST((wq_of(0) != wq_of(1)));
     // Blocks that share their weights (a copy is the same parameters) are one set of lines.
     Stack shared(2, usual());
     shared.blocks[1] = shared.blocks[0];

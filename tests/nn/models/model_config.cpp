@@ -4,7 +4,6 @@
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/nn/models/build.hpp>
 #include <chalkgrad/nn/models/config.hpp>
-#include <chalkgrad/nn/models/ledger.hpp>
 #include <chalkgrad/nn/models/types.hpp>
 
 #include "model_data.hpp"
@@ -238,68 +237,6 @@ BOOST_AUTO_TEST_CASE(the_table_of_types) {
             BOOST_TEST(!type.examples.empty());
             BOOST_TEST(nn::facts_line(type).starts_with(std::string(name(type.placement)) + "; "));
         }
-}
-
-// N12: the same facts in the newer spelling, for all layers or for each kind.
-BOOST_AUTO_TEST_CASE(rope_parameters) {
-    json config = config_of("llama-3.1-8b");
-    json rope = config["rope_scaling"];
-    rope["rope_theta"] = config["rope_theta"];
-    config.erase("rope_scaling");
-    config.erase("rope_theta");
-    config["rope_parameters"] = rope;
-    const nn::PositionFacts p = read(config).positions;
-    BOOST_TEST(p.base == 500000);
-    BOOST_TEST((p.stretch.kind == RopeScaling::Kind::llama3 && p.stretch.factor == 8 && p.stretch.context == 8192));
-    config["rope_theta"] = 10000;
-    refuses(config.dump(), "keep one");
-
-    json gemma = config_of("gemma-3-4b")["text_config"];
-    gemma["model_type"] = "gemma3_text";
-    for (const char* old : {"rope_scaling", "rope_theta", "rope_local_base_freq"}) gemma.erase(old);
-    gemma["rope_parameters"] = {{"full_attention", {{"factor", 8.0}, {"rope_theta", 2e6}, {"rope_type", "linear"}}},
-        {"sliding_attention", {{"rope_theta", 20000.0}, {"rope_type", "default"}}}};
-    const nn::PositionFacts g = read(gemma).positions;
-    BOOST_TEST((g.base == 2e6 && g.sliding_base == 20000));
-    BOOST_TEST((g.stretch.kind == RopeScaling::Kind::linear && g.stretch.factor == 8));
-    BOOST_TEST((g.sliding_stretch.kind == RopeScaling::Kind::none));
-    gemma["rope_parameters"]["chunked_attention"] = json::object();
-    refuses(gemma.dump(), "'chunked_attention'");
-}
-
-// N13
-BOOST_AUTO_TEST_CASE(attention_that_looks_both_ways) {
-    json gemma = config_of("gemma-3-4b")["text_config"];
-    gemma["model_type"] = "gemma3_text";
-    gemma["use_bidirectional_attention"] = true;
-    const nn::ModelDescription m = read(gemma);
-    BOOST_TEST(!m.stacks[0].causal);
-    BOOST_TEST(warns(m, "both ways"));
-    for (const nn::LayerFacts& layer : m.stacks[0].layers) {
-        const auto o = nn::block_options(m, m.stacks[0], layer).attention;
-        BOOST_TEST((!o.causal && !o.window));
-    }
-    json bert = config_of("bert-base-uncased");
-    bert["is_decoder"] = true;
-    BOOST_TEST(read(bert).stacks[0].causal);
-}
-
-// N15
-BOOST_AUTO_TEST_CASE(cross_attention_is_counted_or_refused) {
-    json config = config_of("gpt2");
-    config["add_cross_attention"] = true;
-    BOOST_TEST(nn::model_ledger(read(config)).distinct == 152'806'656);
-    refuses("llama-3.1-8b", "add_cross_attention", true, "cross-attention is known of gpt2 and bert");
-    refuses("bert-base-uncased", "add_cross_attention", true, "is_decoder");
-}
-
-BOOST_AUTO_TEST_CASE(fields_that_change_a_model_are_named) {
-    json config = config_of("gpt2");
-    config["scale_attn_by_inverse_layer_idx"] = true;
-    BOOST_TEST(warns(read(config), "scale_attn_by_inverse_layer_idx is true"));
-    config = config_of("llama-3.1-8b");
-    config["attn_logit_softcapping"] = 30.0;
-    BOOST_TEST(warns(read(config), "attn_logit_softcapping is 30.0"));
 }
 
 BOOST_AUTO_TEST_CASE(text_that_is_not_one_sound_object) {
