@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include <chalkgrad/autograd/base/error.hpp>
@@ -24,6 +25,12 @@ struct Folder {
     ~Folder() { std::filesystem::remove_all(path); }
     std::string operator/(const std::string& name) const { return (path / name).string(); }
 };
+
+/// How many files and folders lie in it, at any depth.
+inline long entries(const Folder& folder) {
+    using Walk = std::filesystem::recursive_directory_iterator;
+    return std::distance(Walk(folder.path), Walk());
+}
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -2,42 +2,32 @@
 #include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::activation_gallery_experiment {
-namespace {
-
-struct Activation {
-    const char* name;
-    X (*f)(const X&);
-};
-constexpr Activation all[] = {{"ReLU", relu<double>}, {"GELU", gelu_erf<double>},
-    {"GELU, tanh form", gelu_tanh<double>}, {"z σ(1.702 z)", [](const X& x) { return quick_gelu(x); }},
-    {"SiLU", silu<double>}};
-
-} // namespace
 
 void run(Report& report, const ExperimentOptions&) {
     const Array<double> z = linspace(-6, 6, 4001);
-    std::vector<Curve> curves;
-    for (const Activation& each : all) curves.push_back(values_and_slopes(z, each.f));
-    const Array<double>& gelu = curves[1].value;
-    const Gap quick = largest_gap(z, curves[3].value, gelu), tanh_form = largest_gap(z, curves[2].value, gelu);
+    const auto curves = [&](X (*f)(const X&)) { return values_and_slopes(z, f); };
+    const Curve of_relu = curves(relu<double>), of_gelu = curves(gelu_erf<double>), of_silu = curves(silu<double>);
+    const Curve of_tanh = curves(gelu_tanh<double>), of_quick = curves([](const X&x) { return quick_gelu(x); });
+
+    const Gap quick = largest_gap(z, of_quick.value, of_gelu.value);
+    const Gap tanh_form = largest_gap(z, of_tanh.value, of_gelu.value);
     report.number("largest |z σ(1.702 z) − GELU(z)|, 4,001 points", quick.size, 0.020335, decimals(6), "course §8");
     report.number("where: |z|", quick.at, 2.271, absolute(1e-9), "NumPy");
     report.number("largest |tanh form − GELU|", tanh_form.size, 0.0004732346287421585, absolute(1e-15), "NumPy");
     report.number("where: |z|", tanh_form.at, 2.7, absolute(1e-9), "NumPy");
-    report.number("largest |SiLU − GELU|", largest_gap(z, curves[4].value, gelu).size, 0.19300196999859498,
+    report.number("largest |SiLU − GELU|", largest_gap(z, of_silu.value, of_gelu.value).size, 0.19300196999859498,
         absolute(1e-15), "NumPy");
 
-    Plot values{"values", "Activations", {"z"}, {"φ(z)"}, {}}, slopes{"slopes", "Their slopes", {"z"}, {"φ′(z)"}, {}};
-    Plot errors{"errors", "Distance from exact GELU", {"z"}, {"error"}, {}};
-    for (const std::size_t i : {3, 2}) errors.series.push_back(series(all[i].name, z, curves[i].value - gelu));
-    for (const std::size_t i : {0, 1, 3, 4}) { // the tanh form would cover GELU
-        values.series.push_back(series(all[i].name, z, curves[i].value));
-        slopes.series.push_back(series(all[i].name, z, curves[i].slope));
-    }
-    report.plot(std::move(values));
-    report.plot(std::move(slopes));
-    report.plot(std::move(errors));
-    const X x = Tape().variable(xt::xarray<double>{-quick.at, 0, quick.at}, "z");
+    report.plot({"values", "Activations", {"z"}, {"φ(z)"}, // the tanh form would cover GELU
+        {series("ReLU", z, of_relu.value), series("GELU", z, of_gelu.value), series("z σ(1.702 z)", z, of_quick.value),
+            series("SiLU", z, of_silu.value)}});
+    report.plot({"slopes", "Their slopes", {"z"}, {"φ′(z)"},
+        {series("ReLU", z, of_relu.slope), series("GELU", z, of_gelu.slope), series("z σ(1.702 z)", z, of_quick.slope),
+            series("SiLU", z, of_silu.slope)}});
+    report.plot({"errors", "Distance from exact GELU", {"z"}, {"error"},
+        {series("z σ(1.702 z)", z, of_quick.value - of_gelu.value),
+            series("GELU, tanh form", z, of_tanh.value - of_gelu.value)}});
+    const X x = Tape().variable(Array<double>{-quick.at, 0, quick.at}, "z");
     report.tape((x * sigmoid(1.702 * x) - gelu_erf(x)).named("z σ(1.702 z) − GELU"));
 }
 

@@ -26,7 +26,7 @@ BlockStack draw_stack(uint128 seed, std::size_t depth, double scale = 1);
 
 struct StackRun {
     std::vector<double> rms;      ///< of the state: before the first block, then after each
-    double largest;               ///< max|x| of the last state
+    double largest = 0;           ///< max|x| of the last state
     std::vector<double> gradient; ///< ‖∂ℓ/∂W_d‖ of each block
 };
 
@@ -35,6 +35,14 @@ struct StackRun {
 StackRun run_stack(const BlockStack& stack, std::optional<nn::Placement> placement, bool backward = false);
 
 /// "pre", "peri", …, and "none" for no placement.
-const char* placement_name(std::optional<nn::Placement> placement);
+inline const char* placement_name(std::optional<nn::Placement> placement) {
+    return placement ? nn::name(*placement) : "none";
+}
+
+/// One residual step, and without a placement h + F(h).
+template <class F, class Norm>
+Var<double> residual_step(std::optional<nn::Placement> placement, const Var<double>& h, F&& f, Norm&& norm) {
+    return placement ? nn::residual(*placement, h, f, norm) : h + f(h);
+}
 
 } // namespace chalkgrad

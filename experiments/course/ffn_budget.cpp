@@ -1,9 +1,7 @@
 // Course §9: a gate is a third matrix. At equal parameters the gated FFN is 8/3 d wide, counted on a tape of shapes.
 #include <chalkgrad/experiments/course/course.hpp>
-#include <chalkgrad/ops/gate/swiglu_act.hpp>
 
 namespace chalkgrad::ffn_budget_experiment {
-namespace {
 
 /// Parameters of an FFN, counted off the tape that ran it.
 double parameters(std::size_t d, std::size_t width, bool gated) {
@@ -17,8 +15,6 @@ double parameters(std::size_t d, std::size_t width, bool gated) {
     return parameters_on(tape);
 }
 
-} // namespace
-
 void run(Report& report, const ExperimentOptions&) {
     constexpr std::size_t d = 768;
     report.number("FFN of width 4 d, d = 768", parameters(d, 4 * d, false), 4718592, exact, "course §9: 2 d · 4 d");
@@ -30,14 +26,13 @@ void run(Report& report, const ExperimentOptions&) {
             parameters(width, 4 * width, false) / parameters(width, 1, true), 8 * double(width) / 3, relative(1e-15),
             "course §9: 8/3 d");
 
-    const Array<double> widths = linspace(d, 4 * d, 13);
-    const auto millions = [&](bool gated) {
-        return [=](double width) { return parameters(d, std::size_t(width), gated) / 1e6; };
-    };
-    report.plot({"budget", "d = 768: the gated FFN meets the budget at 2048, the plain one at 3072", {"width d_ff"},
-        {"parameters (millions)"},
-        {curve("W₂ φ(W₁ x): 2 d d_ff", widths, millions(false)), curve("SwiGLU: 3 d d_ff", widths, millions(true)),
-            curve("budget 8 d²", widths, [](double) { return 8. * d * d / 1e6; })}});
+    Plot& plot = report.plot({"budget", "d = 768: the gated FFN meets the budget at 2048, the plain one at 3072",
+        {"width d_ff"}, {"parameters (millions)"}});
+    for (const double width : linspace(d, 4 * d, 13)) {
+        plot.at("W₂ φ(W₁ x): 2 d d_ff", Mark::line).add(width, parameters(d, std::size_t(width), false) / 1e6);
+        plot.at("SwiGLU: 3 d d_ff", Mark::line).add(width, parameters(d, std::size_t(width), true) / 1e6);
+        plot.at("budget 8 d²", Mark::line).add(width, 8. * d * d / 1e6);
+    }
 }
 
 } // namespace chalkgrad::ffn_budget_experiment

@@ -1,58 +1,53 @@
 // Course §§4–6: the Jacobian ∂h_L/∂h_0 of a deep stack of linear blocks, its singular values by the place of the norm.
 #include <chalkgrad/experiments/course/block_stack.hpp>
 #include <chalkgrad/experiments/course/course.hpp>
-#include <chalkgrad/ops/norm/rms_norm_floor.hpp>
 
 namespace chalkgrad::jacobian_product_experiment {
-namespace {
-
-using nn::Placement;
 
 constexpr std::size_t d = 64;
 constexpr std::size_t depths[] = {1, 6, 12, 24, 48};
 
 X step(std::optional<Placement> placement, const X& h, const Array<double>& w) {
     const auto f = [&](const X& x) { return matmul(h.tape().constant(w), x); };
-    const auto norm = [](const X& x, int) { return rms_norm_floor(x); };
-    return placement ? nn::residual(*placement, h, f, norm) : h + f(h);
+    return residual_step(placement, h, f, [](const X& x, int) { return rms_norm_floor(x); });
 }
 
+/// Singular values of ∂h_L/∂h_0 and of block L's own Jacobian, largest first.
 struct Spectra {
-    std::optional<Placement> placement;
-    std::vector<std::vector<double>> product, block; ///< singular values at each depth, largest first
+    std::vector<double> product, block;
 };
 
-void decompose(Spectra& spectra, const Array<double>& h0, const std::vector<Array<double>>& w) {
+/// At each of the depths L.
+std::vector<Spectra> spectra(
+    std::optional<Placement> placement, const Array<double>& h0, const std::vector<Array<double>>& w) {
     Tape tape;
     const X first = tape.variable(h0, "h0");
     X h = first;
+    std::vector<Spectra> found;
     for (std::size_t l = 0; l < w.size(); ++l) {
         const Array<double> before = h.value();
-        h = step(spectra.placement, h, w[l]);
-        if (std::find(std::begin(depths), std::end(depths), l + 1) == std::end(depths)) continue;
-        spectra.product.push_back(singular_values(jacobian(h, first)));
-        spectra.block.push_back(
-            singular_values(jacobian([&](const X& x) { return step(spectra.placement, x, w[l]); }, before)));
+        h = step(placement, h, w[l]);
+        if (std::ranges::count(depths, l + 1) == 0) continue;
+        const Array<double> block = jacobian([&](const X& x) { return step(placement, x, w[l]); }, before);
+        found.push_back({singular_values(jacobian(h, first)), singular_values(block)});
     }
+    return found;
 }
-
-} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
     Generator rng = options.rng(21);
     const Array<double> h0 = rng.standard_normal({d});
     const std::vector<Array<double>> w = random_matrices(rng, 48, d);
-    std::vector<Spectra> all{
-        {std::nullopt, {}, {}}, {Placement::pre, {}, {}}, {Placement::post, {}, {}}, {Placement::peri, {}, {}}};
-    parallel_for(all.size(), [&](std::size_t i) { decompose(all[i], h0, w); });
+    const std::optional<Placement> placements[] = {{}, Placement::pre, Placement::post, Placement::peri};
+    std::vector<Spectra> found[4];
+    parallel_for(4, [&](std::size_t i) { found[i] = spectra(placements[i], h0, w); });
 
-    Plot largest{"largest", "Largest singular value of ∂h_L/∂h_0", {"depth L", true}, {"σ_max", true}, {}};
-    Plot spectrum{"spectrum", "All singular values after 48 blocks", {"rank"}, {"σ", true}, {}};
-    for (const Spectra& s : all) {
-        const char* const name = placement_name(s.placement);
-        Series most{name, {}, {}, Mark::line_points};
+    Plot& largest = report.plot({"largest", "Largest singular value of ∂h_L/∂h_0", {"depth L", true}, {"σ_max", true}});
+    Plot& spectrum = report.plot({"spectrum", "All singular values after 48 blocks", {"rank"}, {"σ", true}});
+    for (std::size_t p = 0; p < 4; ++p) {
+        const std::string name = placement_name(placements[p]);
         for (std::size_t i = 0; i < std::size(depths); ++i) {
-            const std::vector<double>&product = s.product[i], &block = s.block[i];
+            const std::vector<double>&product = found[p][i].product, &block = found[p][i].block;
             const std::string row = fmt::format("{}, depth {}", name, depths[i]);
             // Rounding moves every singular value by about 1e-16 σ_max: the small ones have fewer digits, or none.
             const auto check = [&](const char* column, double value, double most) {
@@ -62,25 +57,20 @@ void run(Report& report, const ExperimentOptions& options) {
             check("largest singular value", product.front(), product.front());
             check("second smallest", product[d - 2], product.front());
             check("smallest", product.back(), product.front());
-            check("root mean square",
-                std::sqrt(std::inner_product(product.begin(), product.end(), product.begin(), 0.0) / d),
-                product.front());
+            check("root mean square", norm(product) / std::sqrt(d), product.front());
             check("largest of the last block", block.front(), block.front());
             check("smallest of the last block", block.back(), block.front());
-            most.add(double(depths[i]), product.front());
+            largest.at(name).add(double(depths[i]), product.front());
         }
-        if (s.placement == Placement::post)
+        if (name == "post")
             report.measured("post: smallest over largest singular value of block 1",
-                s.block.front().back() / s.block.front().front(),
+                found[p][0].block.back() / found[p][0].block.front(),
                 "0 in exact arithmetic: a Post block ends in a norm, which lets nothing pass along its output");
-        if (s.placement == Placement::pre)
-            report.measured("pre: smallest singular value of block 48", s.block.back().back(),
+        if (name == "pre")
+            report.measured("pre: smallest singular value of block 48", found[p].back().block.back(),
                 "late Pre blocks come close to the identity, as the stream outgrows each update");
-        largest.series.push_back(std::move(most));
-        spectrum.series.push_back({name, iota(1, d), s.product.back(), Mark::line_points});
+        spectrum.series.push_back({name, iota(1, d), found[p].back().product, Mark::line_points});
     }
-    report.plot(largest);
-    report.plot(spectrum);
 }
 
 } // namespace chalkgrad::jacobian_product_experiment

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include <chalkgrad/autograd/base/array.hpp>
@@ -11,11 +12,8 @@
 namespace chalkgrad {
 
 /// √Σx²: the Frobenius norm of a matrix.
-inline double norm(const Array<double>& x) {
-    double squares = 0;
-    for (const double v : x) squares += v * v;
-    return std::sqrt(squares);
-}
+inline double norm(const Array<double>& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
+inline double norm(const std::vector<double>& x) { return norm(Array<double>(xt::adapt(x))); }
 
 /// √⟨x²⟩ over all elements.
 inline double root_mean_square(const Array<double>& x) { return norm(x) / std::sqrt(double(x.size())); }
@@ -26,6 +24,7 @@ inline double largest(const Array<double>& x) {
     for (const double v : x) most = std::abs(v) <= most ? most : std::isnan(most) ? most : std::abs(v);
     return most;
 }
+inline double largest(const std::vector<double>& x) { return largest(Array<double>(xt::adapt(x))); }
 
 /// first, first + 1, …, last: layers as an axis.
 inline std::vector<double> iota(std::size_t first, std::size_t last) {

@@ -2,7 +2,6 @@
 #include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::norm_eigenvalues_experiment {
-namespace {
 
 constexpr double eps = 1e-6;
 
@@ -22,32 +21,28 @@ Eigenvalues of_jacobian(double rms) {
     return {values.front(), values.back()};
 }
 
-} // namespace
-
 void run(Report& report, const ExperimentOptions&) {
-    const auto check = [&](const std::string& row, const char* column, double tape, double formula, const char* text) {
-        report.number(fmt::format("{}: {}", row, column), tape, reference(report, row, column), relative(1e-9),
-            "closed form, course §5");
-        report.number(fmt::format("{}: {}, tape / formula", row, column), tape / formula, 1, relative(1e-9), text);
-    };
     for (const double rms : {1., 1e-3, 0.}) {
-        const std::string row = fmt::format("RMS {}", rms);
         const Eigenvalues tape = of_jacobian(rms), formula = closed_form(rms);
-        check(row, "across x", tape.across, formula.across, "r");
-        check(row, "along x", tape.along, formula.along, "r ε/(⟨x²⟩ + ε)");
+        const auto check = [&](const char* column, double value, double expected, const char* text) {
+            const std::string row = fmt::format("RMS {}", rms), name = fmt::format("{}: {}", row, column);
+            report.number(name, value, reference(report, row, column), relative(1e-9), "closed form, course §5");
+            report.number(name + ", tape / formula", value / expected, 1, relative(1e-9), text);
+        };
+        check("across x", tape.across, formula.across, "r");
+        check("along x", tape.along, formula.along, "r ε/(⟨x²⟩ + ε)");
     }
 
-    Plot plot{"eigenvalues", "Eigenvalues of RMSNorm's Jacobian, ε = 1e-6", {"RMS of the input", true},
-        {"eigenvalue", true}, {}};
-    const auto add = [&](const char* kind, Mark mark, const Array<double>& sizes, Eigenvalues (*of)(double rms)) {
-        plot.series.push_back(curve(
-            fmt::format("across{}", kind), sizes, [&](double rms) { return of(rms).across; }, mark));
-        plot.series.push_back(curve(
-            fmt::format("along{}", kind), sizes, [&](double rms) { return of(rms).along; }, mark));
-    };
-    add(" x", Mark::line, geomspace(1e-6, 10, 71), closed_form);
-    add(", tape", Mark::points, geomspace(1e-6, 10, 15), of_jacobian);
-    report.plot(plot);
+    Plot& plot = report.plot({"eigenvalues", "Eigenvalues of RMSNorm's Jacobian, ε = 1e-6", {"RMS of the input", true},
+        {"eigenvalue", true}});
+    for (const double rms : geomspace(1e-6, 10, 71)) {
+        plot.at("across x", Mark::line).add(rms, closed_form(rms).across);
+        plot.at("along x", Mark::line).add(rms, closed_form(rms).along);
+    }
+    for (const double rms : geomspace(1e-6, 10, 15)) {
+        plot.at("across, tape", Mark::points).add(rms, of_jacobian(rms).across);
+        plot.at("along, tape", Mark::points).add(rms, of_jacobian(rms).along);
+    }
 }
 
 } // namespace chalkgrad::norm_eigenvalues_experiment

@@ -1,25 +1,21 @@
 // Course §6: the stack of forward_scale under three more placements, with what chance alone predicts.
 #include <chalkgrad/experiments/course/course.hpp>
-#include <chalkgrad/nn/layers/residual.hpp>
-#include <chalkgrad/ops/norm/rms_norm_floor.hpp>
 
 namespace chalkgrad::placement_scale_experiment {
-namespace {
 
 constexpr std::size_t depth = 36, d = 256;
 
 double rms(const X& h) { return sqrt(mean(square(h))).item(); }
 
 /// One step of a placement, F(h) = W h and DeepNorm's constants for this depth.
-X step(nn::Placement placement, const X& h, const X& w) {
-    const bool deep = placement == nn::Placement::deepnorm;
-    const double alpha = std::pow(2. * depth, 0.25), beta = deep ? std::pow(8. * depth, -0.25) : 1;
-    const auto f = [&](const X& x) { return deep ? beta * matmul(w, x) : matmul(w, x); };
-    return nn::residual(
-        placement, h, f, [](const X& x, int) { return rms_norm_floor(x); }, alpha);
+X step(Placement placement, const X& h, const X& w) {
+    const nn::DeepNorm deep = nn::deepnorm(depth);
+    const auto f = [&](const X& x) {
+        return placement == Placement::deepnorm ? deep.beta * matmul(w, x) : matmul(w, x);
+    };
+    const auto norm = [](const X& x, int) { return rms_norm_floor(x); };
+    return nn::residual(placement, h, f, norm, deep.alpha);
 }
-
-} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
     Generator rng = options.rng(5);
@@ -27,25 +23,20 @@ void run(Report& report, const ExperimentOptions& options) {
     const X h0 = tape.constant(rng.standard_normal({d}), "h0");
     const std::vector<X> stack = random_matrices(tape, rng, depth, d);
 
-    using nn::Placement;
-    struct Case {
-        Placement placement;
-        double numpy;
-    };
-    Plot plot{"rms", "Five placements on one input and one stack", {"residual step"}, {"RMS(h)"}, {}};
-    for (const Case& each : {Case{Placement::pre, 6.423482855953835}, {Placement::peri, 6.330519072959164},
-             {Placement::output_only, 6.330519072959164}, {Placement::post, 1}, {Placement::deepnorm, 1}}) {
-        Series curve{nn::name(each.placement), {0}, {rms(h0)}, Mark::line_points};
+    Plot& plot = report.plot({"rms", "Five placements on one input and one stack", {"residual step"}, {"RMS(h)"}});
+    for (const auto& [placement, numpy] :
+        Rows<Placement, double>{{Placement::pre, 6.423482855953835}, {Placement::peri, 6.330519072959164},
+            {Placement::output_only, 6.330519072959164}, {Placement::post, 1}, {Placement::deepnorm, 1}}) {
+        Series& curve = plot.at(nn::name(placement));
+        curve.add(0, rms(h0));
         X h = h0;
         for (std::size_t l = 0; l < depth; ++l) {
-            h = step(each.placement, h, stack[l]);
+            h = step(placement, h, stack[l]);
             curve.add(double(l + 1), rms(h));
         }
-        report.seeded_number(std::string("RMS after step 36, ") + curve.name, curve.y.back(), each.numpy,
-            relative(1e-12), "NumPy, same draws");
-        plot.series.push_back(std::move(curve));
+        report.seeded_number("RMS after step 36, " + curve.name, rms(h), numpy, relative(1e-12), "NumPy, same draws");
     }
-    report.measured("peri − output_only", plot.series[1].y.back() - plot.series[2].y.back(),
+    report.measured("peri − output_only", plot.at("peri").y.back() - plot.at("output_only").y.back(),
         "equal: U ignores the scale of what it normalises, and this F is linear");
     const double start = rms(h0);
     report.measured("chance, none: √2³⁶ RMS(h₀)", std::pow(2, depth / 2.) * start,
@@ -53,13 +44,12 @@ void run(Report& report, const ExperimentOptions& options) {
     report.measured("chance, pre: √(RMS(h₀)² + 36)", std::sqrt(start * start + depth),
         "each step adds 1 to the mean square; measured 6.423");
     report.not_reproduced("Peri-LN up to 3.2B parameters (course §6)", "training runs");
-    report.plot(std::move(plot));
 
     for (const Placement placement : {Placement::pre, Placement::post, Placement::peri}) {
         Tape drawn;
         step(placement, drawn.variable(h0.value(), "h"), drawn.variable(stack[0].value(), "W")).named("h next");
         report.graph(nn::name(placement),
-            to_dot(graph_of(drawn, {0}), std::string(nn::name(placement)) + ": " + nn::formula(placement)));
+            to_dot(graph_of(drawn, {0}), fmt::format("{}: {}", nn::name(placement), nn::formula(placement))));
     }
     Tape shown;
     const X h = shown.variable(rng.standard_normal({4}), "h"), w = shown.variable(rng.normal(0, 0.5, {4, 4}), "W");

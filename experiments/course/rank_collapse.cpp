@@ -1,9 +1,7 @@
 // Dong et al. 2021 (arXiv:2103.03404): attention alone makes all tokens equal; skips prevent it.
 #include <chalkgrad/experiments/course/course.hpp>
-#include <chalkgrad/ops/attention/sdpa.hpp>
 
 namespace chalkgrad::rank_collapse_experiment {
-namespace {
 
 constexpr std::size_t tokens = 32, d = 64, depth = 12;
 constexpr std::uint64_t reference_seed = 41;
@@ -11,21 +9,16 @@ constexpr std::uint64_t reference_seed = 41;
 /// ‖X − 1 x̄ᵀ‖ / ‖X‖: how far the tokens are from being all the same.
 double distance(const X& x) { return norm((x - mean(x, 0, true)).value()) / norm(x.value()); }
 
-struct Variant {
-    const char* name;
-    bool normed, skip;
-};
-
-std::vector<double> distances(const Variant& variant, uint128 seed) {
-    Generator rng{Seed(seed)};
+/// Before the first layer, then after each.
+std::vector<double> distances(bool normed, bool skip, Generator rng) {
     Tape tape;
     X x = tape.constant(rng.standard_normal({tokens, d}));
     std::vector<double> all{distance(x)};
     for (std::size_t l = 0; l < depth; ++l) {
-        const X z = variant.normed ? rms_norm(x, {}, 1e-12) : x;
-        const auto project = [&] { return matmul(z, tape.constant(rng.normal(0, 1 / std::sqrt(double(d)), {d, d}))); };
-        const X q = project(), k = project(), v = project(), y = sdpa(q, k, v);
-        x = variant.skip ? x + y : y;
+        const X z = normed ? rms_norm(x, {}, 1e-12) : x;
+        const std::vector<X> w = random_matrices(tape, rng, 3, d);
+        const X y = sdpa(matmul(z, w[0]), matmul(z, w[1]), matmul(z, w[2]));
+        x = skip ? x + y : y;
         all.push_back(distance(x));
     }
     return all;
@@ -41,31 +34,28 @@ X small_layer() {
     return (y - mean(y, 0, true)).named("Y − 1 ȳᵀ");
 }
 
-} // namespace
-
 void run(Report& report, const ExperimentOptions& options) {
-    Plot plot{
-        "distance", "Distance of the tokens from being all equal", {"attention layer"}, {"‖X − 1x̄ᵀ‖/‖X‖", true}, {}};
-    for (const Variant& v : {Variant{"attention alone", false, false}, Variant{"normed input", true, false},
-             Variant{"with skip", false, true}, Variant{"normed input and skip", true, true}}) {
-        const std::vector<double> r = distances(v, options.seed_or(reference_seed));
+    Plot& plot = report.plot(
+        {"distance", "Distance of the tokens from being all equal", {"attention layer"}, {"‖X − 1x̄ᵀ‖/‖X‖", true}});
+    for (const auto& [name, normed, skip] : Rows<std::string, bool, bool>{{"attention alone", false, false},
+             {"normed input", true, false}, {"with skip", false, true}, {"normed input and skip", true, true}}) {
+        const std::vector<double> r = distances(normed, skip, options.rng(reference_seed));
         for (std::size_t l = 0; l <= depth; ++l) {
             const std::string column = fmt::format("distance after layer {}", l);
             // Below 1e-12 the tokens differ by rounding only: there is no digit to compare.
-            if (r[l] > 1e-12) judge(report, v.name, relative(1e-6), {{column, r[l]}});
-            else report.number(fmt::format("{}: {}", v.name, column), r[l], 0, absolute(1e-14), "rounding alone");
+            if (r[l] > 1e-12) judge(report, name, relative(1e-6), {{column, r[l]}});
+            else report.number(fmt::format("{}: {}", name, column), r[l], 0, absolute(1e-14), "rounding alone");
         }
-        plot.series.push_back({v.name, iota(0, depth), r, Mark::line_points});
+        plot.series.push_back({name, iota(0, depth), r, Mark::line_points});
     }
-    report.plot(plot);
-    const std::vector<double>& alone = plot.series[0].y;
+    const std::vector<double>& alone = plot.at("attention alone").y;
     for (const std::size_t l : {1, 2})
         report.measured(fmt::format("attention alone: log r after layer {} / log r after layer {}", l + 1, l),
             std::log(alone[l + 1]) / std::log(alone[l]),
             "the paper: doubly exponential at a cubic rate: log r at least triples from layer to layer, up "
             "to a constant");
     report.measured(
-        "with skip: distance after layer 12", plot.series[2].y.back(), "the paper: skips prevent the collapse");
+        "with skip: distance after layer 12", plot.at("with skip").y.back(), "the paper: skips prevent the collapse");
     report.tape(small_layer());
 }
 

@@ -6,23 +6,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <chalkgrad/experiments/report/report.hpp>
 
 namespace chalkgrad {
 
-/// Where the reference values come from.
-inline constexpr const char* reference_source = "NumPy and PyTorch in float64, same draws";
-
-/// Reference values of one experiment, which may have several tables; a row has one value for each column.
-struct ReferenceTable {
-    std::string experiment;
-    std::vector<std::string> columns;
-    std::map<std::string, std::vector<double>, std::less<>> rows;
-};
-
-const std::vector<ReferenceTable>& reference_tables();
+/// The reference values of references.json (NumPy and PyTorch in float64, same draws): by experiment, then by the name
+/// that the number has in its report, "row: column".
+const std::map<std::string, std::map<std::string, double>>& references();
 
 /// The value for the report's experiment in that row and column. Throws Error where there is none.
 double reference(const Report& report, std::string_view row, std::string_view column);

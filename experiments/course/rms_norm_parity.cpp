@@ -20,16 +20,13 @@ void run(Report& report, const ExperimentOptions& options) {
 
     // The same from seven primitive ops: another route to the same gradients.
     Tape steps;
-    const X x2 = steps.variable(x.value(), "x"), w2 = steps.variable(w.value(), "w");
+    const X w2 = steps.variable(w.value(), "w"), x2 = steps.variable(x.value(), "x");
     const X y2 = rms_norm_composed(x2, w2).named("y");
+    report.graph("primitive", to_dot(graph_of(steps, {0}), "RMSNorm from primitive ops"));
     const auto one = grad(sum(square(y)), std::vector{x, w}), other = grad(sum(square(y2)), std::vector{x2, w2});
     const double apart = std::max(largest(one[0] - other[0]), largest(one[1] - other[1]));
     report.number("gradients of Σ y²: one op against primitive ones", apart, 0, absolute(1e-10),
         "bridge B07: rtol 1e-9, atol 1e-10");
-
-    Tape drawn;
-    rms_norm_composed(drawn.variable(x.value(), "x"), drawn.variable(w.value(), "w")).named("y");
-    report.graph("primitive", to_dot(graph_of(drawn, {0}), "RMSNorm from primitive ops"));
 }
 
 } // namespace chalkgrad::rms_norm_parity_experiment

@@ -1,6 +1,5 @@
 // Course §9, bridge B08 from NumPy to PyTorch: the clamped SwiGLU of seed 8, its gradient on and beyond the limits.
 #include <chalkgrad/experiments/course/course.hpp>
-#include <chalkgrad/ops/gate/swiglu_act.hpp>
 
 namespace chalkgrad::swiglu_parity_experiment {
 
@@ -20,13 +19,12 @@ void run(Report& report, const ExperimentOptions& options) {
     report.number("gradcheck inside the limits: relative error",
         gradcheck({y}, {g, u}, {.blind_spots = false}).difference, 0, absolute(1e-9), "bridge B08: gradcheck");
     report.number("gradcheck at g = u = ±9: relative error",
-        gradcheck(on_slice, {xt::xarray<double>{-9, 9}}, {.blind_spots = false}).difference, 0, absolute(1e-9),
+        gradcheck(on_slice, {Array<double>{-9, 9}}, {.blind_spots = false}).difference, 0, absolute(1e-9),
         "bridge B08: gradcheck on either side");
-    const Array<double> extreme = swiglu_act(tape.constant(xt::xarray<double>{-1000, -9, 0, 9, 1000}),
-        tape.constant(xt::xarray<double>{1, 1, 1, 1, 1}), gpt_oss_gate)
-                                      .value();
+    const X extreme = swiglu_act(
+        tape.constant(Array<double>{-1000, -9, 0, 9, 1000}), tape.constant(Array<double>{1, 1, 1, 1, 1}), gpt_oss_gate);
     report.number("values at ±1000 that are not finite",
-        double(std::count_if(extreme.begin(), extreme.end(), [](double v) { return !std::isfinite(v); })), 0, exact,
+        double(std::ranges::count_if(extreme.value(), [](double v) { return !std::isfinite(v); })), 0, exact,
         "bridge B08: no overflow");
 
     // Along the slice, as two separate leaves.

@@ -1,24 +1,18 @@
 // Course §7: normalising Q and K inside each head or over the whole projection. Only the second couples the heads.
 #include <chalkgrad/experiments/course/course.hpp>
-#include <chalkgrad/ops/attention/qk_norm.hpp>
-#include <chalkgrad/ops/shape/slice.hpp>
 
 namespace chalkgrad::two_heads_experiment {
-namespace {
 
-using QkNorm = X (*)(const X&, std::size_t heads, const X& gamma, double eps);
+X per_head(const X& x) { return qk_norm_per_head(x, 2, {}, 1e-6); }
+X whole(const X& x) { return qk_norm_whole(x, 2, {}, 1e-6); }
 
 /// q·k/√2 of head 1, two heads of width two; head 2 of the query is scaled by c.
-X score_on_tape(QkNorm norm, double c) {
+X score(X (*norm)(const X&), double c) {
     Tape tape;
-    const X q = tape.variable(xt::xarray<double>{{3, 4, 0.6 * c, 0.8 * c}}, "q"),
-            k = tape.variable(xt::xarray<double>{{4, 3, 1, 0}}, "k");
-    const X products = norm(q, 2, {}, 1e-6) * norm(k, 2, {}, 1e-6);
-    return slice(sum(products, -1), "0, 0") / std::sqrt(2.);
+    const X q = tape.variable(Array<double>{{3, 4, 0.6 * c, 0.8 * c}}, "q");
+    const X k = tape.variable(Array<double>{{4, 3, 1, 0}}, "k");
+    return slice(sum(norm(q) * norm(k), -1), "0, 0") / std::sqrt(2.);
 }
-double score(QkNorm norm, double c) { return score_on_tape(norm, c).item(); }
-
-} // namespace
 
 void run(Report& report, const ExperimentOptions& options) {
     Tape tape;
@@ -34,27 +28,22 @@ void run(Report& report, const ExperimentOptions& options) {
     report.number("score of normalised heads / cos θ", matmul(qn, kn).item() / std::sqrt(128.) / cosine,
         std::sqrt(128.), relative(1e-12), "course §7: √d_h cos θ");
 
-    const QkNorm per_head = qk_norm_per_head<double>, whole = qk_norm_whole<double>;
-    struct Case {
-        double c, per_head, whole;
-    };
-    for (const Case& each : {Case{1, 1.3576449112665783, 2.610855405787959},
-             {10, 1.3576449112665783, 1.1907333414097974}, {100, 1.3576449112665783, 0.1329619381510602}}) {
-        report.number(fmt::format("score of head 1, per head, head 2 × {:g}", each.c), score(per_head, each.c),
-            each.per_head, relative(1e-12), "NumPy; course §7: unchanged");
-        report.number(fmt::format("score of head 1, whole, head 2 × {:g}", each.c), score(whole, each.c), each.whole,
+    for (const auto& [scale, numpy] :
+        Rows<double, double>{{1, 2.610855405787959}, {10, 1.1907333414097974}, {100, 0.1329619381510602}}) {
+        report.number(fmt::format("score of head 1, per head, head 2 × {:g}", scale), score(per_head, scale).item(),
+            1.3576449112665783, relative(1e-12), "NumPy; course §7: unchanged");
+        report.number(fmt::format("score of head 1, whole, head 2 × {:g}", scale), score(whole, scale).item(), numpy,
             relative(1e-12), "NumPy; course §7: coupled");
     }
     report.not_reproduced("0.928 BLEU gained by QKNorm (course §7)", "translation models have to be trained");
 
-    const Array<double> scales = geomspace(0.01, 1000, 51);
-    const auto of_scale = [&](const char* name, QkNorm norm) {
-        return curve(name, scales, [&](double each) { return score(norm, each); });
-    };
-    report.plot({"score", "Scaling head 2 of the query moves the score of head 1", {"scale of head 2", true},
-        {"score of head 1"},
-        {of_scale("inside each head (Qwen3)", per_head), of_scale("whole projection (OLMo2)", whole)}});
-    report.tape(score_on_tape(whole, 10).named("score of head 1"));
+    Plot& plot = report.plot({"score", "Scaling head 2 of the query moves the score of head 1",
+        {"scale of head 2", true}, {"score of head 1"}});
+    for (const double scale : geomspace(0.01, 1000, 51)) {
+        plot.at("inside each head (Qwen3)", Mark::line).add(scale, score(per_head, scale).item());
+        plot.at("whole projection (OLMo2)", Mark::line).add(scale, score(whole, scale).item());
+    }
+    report.tape(score(whole, 10).named("score of head 1"));
 }
 
 } // namespace chalkgrad::two_heads_experiment

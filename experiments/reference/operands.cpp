@@ -23,19 +23,11 @@ template <class To, class From> Array<To> converted(const Array<From>& from) {
 }
 
 void require_floating(const NpyArray& file, const std::string& what) {
-    switch (file.type) {
-        case NpyType::float16:
-        case NpyType::float32:
-        case NpyType::float64:
-            return;
-        case NpyType::uint16:
-            throw Error(fmt::format(
-                "{}: holds uint16, which means bits of bfloat16 and goes with --dtype bfloat16; else save floats",
-                what));
-        default:
-            throw Error(
-                fmt::format("{}: holds {}, not floating-point numbers; save it as float64", what, name(file.type)));
-    }
+    if (file.type == NpyType::uint16)
+        throw Error(fmt::format(
+            "{}: holds uint16, which means bits of bfloat16 and goes with --dtype bfloat16; else save floats", what));
+    if (file.type < NpyType::float16)
+        throw Error(fmt::format("{}: holds {}, not floating-point numbers; save it as float64", what, name(file.type)));
 }
 
 template <class T> Array<double> to_doubles(const Array<T>& x) { return converted<double>(x); } // exact

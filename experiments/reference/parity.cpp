@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,81 +26,65 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// Reads the parts of one manifest; its messages begin with the manifest's path and the place in it.
-class Reader {
-public:
-    explicit Reader(const fs::path& manifest)
-        : where_(fmt::format("parity: '{}'", manifest.string())),
-          folder_(fs::weakly_canonical(fs::absolute(manifest)).parent_path()) {}
+/// An object of a manifest. What is wrong with it is refused with its place, the manifest's path first.
+struct Part {
+    const json& object;
+    std::string place;
+    fs::path folder; ///< the manifest's
 
-    [[noreturn]] void refuse(const std::string& place, const std::string& what) const {
-        throw Error(fmt::format("{}{}{}: {}", where_, place.empty() ? "" : ", ", place, what));
+    Part inner(const json& its, const std::string& name) const {
+        return {its, fmt::format("{}, {}", place, name), folder};
     }
-    /// A member of an object; the object must have it, and it must be of the type.
-    const json& member(const json& object, const char* key, json::value_t type, const std::string& place) const {
+    [[noreturn]] void refuse(const std::string& what) const { throw Error(fmt::format("{}: {}", place, what)); }
+
+    /// The object must have it, and it must be of the type.
+    const json& member(const char* key, json::value_t type) const {
         const auto found = object.is_object() ? object.find(key) : object.end();
         if (!object.is_object() || found == object.end())
-            refuse(place, fmt::format("'{}' is missing; a golden-1 manifest has it", key));
+            refuse(fmt::format("'{}' is missing; a golden-1 manifest has it", key));
         if (found->type() != type)
-            refuse(
-                place, fmt::format("'{}' is a {}; it must be a {}", key, found->type_name(), json(type).type_name()));
+            refuse(fmt::format("'{}' is a {}; it must be a {}", key, found->type_name(), json(type).type_name()));
         return *found;
     }
-    std::string text(const json& object, const char* key, const std::string& place) const {
-        return member(object, key, json::value_t::string, place).get<std::string>();
-    }
-    double number(const json& object, const char* key, const std::string& place) const {
-        const json& value = object.at(key);
-        const double number = value.is_number() ? value.get<double>() : std::nan("");
-        if (!(number >= 0 && std::isfinite(number)))
-            refuse(place, fmt::format("'{}' is {}; a tolerance is a number >= 0", key, value.dump()));
-        return number;
-    }
+    std::string text(const char* key) const { return member(key, json::value_t::string).get<std::string>(); }
+
     /// The array of a file, which must lie in the manifest's folder.
-    NpyArray file(const json& object, const char* key, const std::string& place) const {
-        const fs::path named = text(object, key, place);
-        const fs::path path = fs::weakly_canonical(folder_ / named);
-        const auto [end, _] = std::mismatch(folder_.begin(), folder_.end(), path.begin(), path.end());
-        if (named.is_absolute() || end != folder_.end())
-            refuse(
-                place, fmt::format("'{}' is outside the manifest's folder; name files relative to it", named.string()));
+    NpyArray file(const char* key) const {
+        const fs::path named = text(key), path = fs::weakly_canonical(folder / named);
+        const auto [end, _] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+        if (named.is_absolute() || end != folder.end())
+            refuse(fmt::format("'{}' is outside the manifest's folder; name files relative to it", named.string()));
         try {
             return read_npy(path);
-        } catch (const Error& error) { refuse(place, error.what()); }
+        } catch (const Error& error) { refuse(error.what()); }
     }
     /// A tolerance: {rtol, atol}, or {max_ulp, fp32_atol} in units of the storage type.
-    Allowance tolerance(const json& object, const char* key, Dtype storage, const std::string& place) const {
-        const json& tolerance = member(object, key, json::value_t::object, place);
-        const auto get = [&](const char* name) {
-            return tolerance.contains(name) ? number(tolerance, name, place) : 0;
+    Allowance tolerance(const char* key, Dtype storage) const {
+        const json& tolerance = member(key, json::value_t::object);
+        const auto number = [&](const char* name) {
+            const json value = tolerance.value(name, json(0));
+            if (!value.is_number() || !(value >= 0 && std::isfinite(value.get<double>())))
+                refuse(fmt::format("'{}' is {}; a tolerance is a number >= 0", name, value.dump()));
+            return value.get<double>();
         };
         if (!tolerance.contains("rtol") && !tolerance.contains("max_ulp"))
-            refuse(place, fmt::format("'{}' has neither rtol nor max_ulp", key));
-        return {.relative = get("rtol"),
-            .absolute = get("atol") + get("fp32_atol"),
-            .ulps = get("max_ulp"),
-            .storage = storage};
+            refuse(fmt::format("'{}' has neither rtol nor max_ulp", key));
+        return {number("rtol"), number("atol") + number("fp32_atol"), number("max_ulp"), storage};
     }
-
-private:
-    std::string where_;
-    fs::path folder_;
 };
 
-/// An array of a case with what it is compared with, if anything.
-struct Tensor {
-    std::string name;
-    std::optional<NpyArray> values;    ///< of inputs and constants
-    std::optional<NpyArray> cotangent; ///< of outputs
-    std::optional<NpyArray> wanted;    ///< of outputs the value, of inputs the gradient
-    Allowance allowance = {};
+/// What an output or a gradient must be.
+struct Wanted {
+    NpyArray values;
+    Allowance allowance;
 };
 
 struct Case {
-    std::string id, op;
-    Dtype dtype;
     Attributes attributes;
-    std::vector<Tensor> inputs, constants, outputs;
+    std::vector<FileOperand> inputs, constants;
+    std::vector<std::optional<Wanted>> gradients; ///< one for each input
+    std::vector<std::pair<std::string, Wanted>> outputs;
+    std::optional<NpyArray> cotangent;
     std::string mismatch; ///< what the manifest and its files disagree on
 };
 
@@ -124,123 +111,101 @@ const CatalogEntry* find(const std::string& op) {
     return nullptr;
 }
 
-std::optional<Dtype> dtype_named(std::string_view name) {
-    static const std::map<std::string_view, Dtype> dtypes = {
-        {"float64", Dtype::f64}, {"float32", Dtype::f32}, {"float16", Dtype::f16}, {"bfloat16", Dtype::bf16}};
-    const auto found = dtypes.find(name);
-    return found == dtypes.end() ? std::nullopt : std::optional(found->second);
-}
-
 /// Whether an attribute only describes the case (where numbers came from, what they stand for).
 bool describes(const std::string& key, const json& value) {
     return key == "input" || key == "layout" || key == "formula" || key == "seed" || key == "row_rms" ||
            (key == "b" && value.is_string());
 }
 
-Case read_case(const Reader& reader, const json& source, Dtype dtype) {
+Case read_case(const Part& source, Dtype dtype) {
     Case c;
-    c.id = source["id"];
-    c.op = source["op"];
-    c.dtype = dtype;
-    const std::string place = fmt::format("case '{}'", c.id);
-    for (const auto& [key, value] : reader.member(source, "attrs", json::value_t::object, place).items()) {
+    for (const auto& [key, value] : source.member("attrs", json::value_t::object).items()) {
         if (describes(key, value)) continue;
         if (const std::optional<Attribute> attribute = to_attribute(value)) c.attributes.set(key, *attribute);
         else c.mismatch = fmt::format("attribute '{}' is {}; no op takes that", key, value.dump());
     }
     // A file whose shape is not the announced one fails the case.
-    const auto read = [&](const json& object, const char* key, const std::string& at) {
-        NpyArray file = reader.file(object, key, at);
-        const json& shape = reader.member(object, "shape", json::value_t::array, at);
+    const auto read = [&](const Part& tensor, const char* key) {
+        NpyArray file = tensor.file(key);
+        const json& shape = tensor.member("shape", json::value_t::array);
         if (shape != json(file.shape) && c.mismatch.empty())
-            c.mismatch = fmt::format("{} of '{}' has shape {}; the manifest says {}", key,
-                object["name"].get<std::string>(), json(file.shape).dump(), shape.dump());
+            c.mismatch = fmt::format("{} of '{}' has shape {}; the manifest says {}", key, tensor.text("name"),
+                json(file.shape).dump(), shape.dump());
         return file;
     };
-    std::vector<std::string> names;
-    const auto each = [&](const char* list, std::vector<Tensor>& tensors, auto complete) {
-        for (const json& object : reader.member(source, list, json::value_t::array, place)) {
-            Tensor tensor;
-            tensor.name = reader.text(object, "name", fmt::format("{}, {}", place, list));
-            if (std::find(names.begin(), names.end(), tensor.name) != names.end())
-                reader.refuse(place, fmt::format("'{}' is given twice", tensor.name));
-            names.push_back(tensor.name);
-            complete(tensor, object, fmt::format("{}, '{}'", place, tensor.name));
-            tensors.push_back(std::move(tensor));
+    std::set<std::string> names;
+    const auto each = [&](const char* list, const std::function<void(const std::string&, const Part&)>& take) {
+        for (const json& tensor : source.member(list, json::value_t::array)) {
+            const std::string name = source.inner(tensor, list).text("name");
+            if (!names.insert(name).second) source.refuse(fmt::format("'{}' is given twice", name));
+            take(name, source.inner(tensor, fmt::format("'{}'", name)));
         }
     };
-    each("inputs", c.inputs, [&](Tensor& tensor, const json& object, const std::string& at) {
-        tensor.values = read(object, "file", at);
-        if (!object.contains("grad_file")) return;
-        tensor.wanted = read(object, "grad_file", at);
-        tensor.allowance = reader.tolerance(object, "grad_tol", dtype, at);
+    each("inputs", [&](const std::string& name, const Part& x) {
+        c.inputs.push_back({name, fmt::format("input '{}'", name), read(x, "file")});
+        std::optional<Wanted>& gradient = c.gradients.emplace_back();
+        if (x.object.contains("grad_file")) gradient = {read(x, "grad_file"), x.tolerance("grad_tol", dtype)};
     });
-    each("constants", c.constants,
-        [&](Tensor& tensor, const json& object, const std::string& at) { tensor.values = read(object, "file", at); });
+    each("constants", [&](const std::string& name, const Part& x) {
+        c.constants.push_back({name, fmt::format("constant '{}'", name), read(x, "file")});
+    });
     names.clear(); // an output may be named like an input
-    each("outputs", c.outputs, [&](Tensor& tensor, const json& object, const std::string& at) {
-        tensor.wanted = read(object, object.contains("exact_file") ? "exact_file" : "file", at);
-        tensor.allowance = reader.tolerance(object, "tol", dtype, at);
-        if (object.contains("cotangent_file")) tensor.cotangent = read(object, "cotangent_file", at);
+    each("outputs", [&](const std::string& name, const Part& y) {
+        const char* const key = y.object.contains("exact_file") ? "exact_file" : "file";
+        c.outputs.push_back({name, {read(y, key), y.tolerance("tol", dtype)}});
+        if (y.object.contains("cotangent_file")) c.cotangent = read(y, "cotangent_file");
     });
-    const bool wants_gradient =
-        std::any_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& x) { return x.wanted.has_value(); });
-    if (c.outputs.size() != 1 || (wants_gradient && !c.outputs[0].cotangent))
-        reader.refuse(place, "a case has one output, and with gradients also its cotangent");
+    if (c.outputs.size() != 1 ||
+        (std::ranges::count(c.gradients, true, &std::optional<Wanted>::has_value) && !c.cotangent))
+        source.refuse("a case has one output, and with gradients also its cotangent");
     return c;
 }
 
 /// One comparison; its worst error into `worst`, what is wrong into the case.
 void judge(ParityCase& result, std::optional<double>& worst, const std::string& what, const Array<double>& got,
-    const Tensor& tensor) {
-    const Array<double> want = to_doubles(*tensor.wanted, true, what);
-    const Comparison comparison = compare(got, want, tensor.allowance);
+    const Wanted& wanted) {
+    const Comparison comparison = compare(got, to_doubles(wanted.values, true, what), wanted.allowance);
     if (comparison.shapes.empty()) worst = std::max(worst.value_or(0), comparison.error);
     if (comparison.holds) return;
     result.verdict = ParityCase::Verdict::fail;
     result.why += fmt::format("{}{} {}", result.why.empty() ? "" : "; ", what, to_string(comparison));
 }
 
-void run(const CatalogEntry& op, const Case& c, ParityCase& result) {
-    const auto operands = [](const std::vector<Tensor>& tensors, const char* kind) {
-        std::vector<FileOperand> list;
-        for (const Tensor& x : tensors) list.push_back({x.name, fmt::format("{} '{}'", kind, x.name), *x.values});
-        return list;
-    };
-    const OpCall call =
-        call_op(op, c.dtype, operands(c.inputs, "input"), operands(c.constants, "constant"), c.attributes);
-    judge(result, result.worst_forward, c.outputs[0].name, call.y.values, c.outputs[0]);
-    if (!c.outputs[0].cotangent) return;
-    const std::vector<OpResult> gradients = call.backward(*c.outputs[0].cotangent, "the cotangent");
+void run(const CatalogEntry& op, Dtype dtype, const Case& c, ParityCase& result) {
+    const OpCall call = call_op(op, dtype, c.inputs, c.constants, c.attributes);
+    const auto& [output, wanted] = c.outputs[0];
+    judge(result, result.worst_forward, output, call.y.values, wanted);
+    if (!c.cotangent) return;
+    const std::vector<OpResult> gradients = call.backward(*c.cotangent, "the cotangent");
     for (std::size_t i = 0; i < gradients.size(); ++i)
-        if (c.inputs[i].wanted)
-            judge(result, result.worst_grad, "d/d" + c.inputs[i].name, gradients[i].values, c.inputs[i]);
+        if (c.gradients[i])
+            judge(result, result.worst_grad, "d/d" + c.inputs[i].name, gradients[i].values, *c.gradients[i]);
 }
 
-ParityCase replay_case(const Reader& reader, const json& source) {
-    ParityCase result;
-    result.id = source["id"];
-    result.op = source["op"];
-    const auto end = [&](ParityCase::Verdict verdict, std::string why) {
+ParityCase replay_case(const Part& source) {
+    static const std::map<std::string, Dtype> dtypes = {
+        {"float64", Dtype::f64}, {"float32", Dtype::f32}, {"float16", Dtype::f16}, {"bfloat16", Dtype::bf16}};
+    using Verdict = ParityCase::Verdict;
+    ParityCase result{source.text("id"), source.text("op")};
+    const auto end = [&](Verdict verdict, std::string why) {
         result.verdict = verdict;
         result.why = std::move(why);
         return result;
     };
-    using Verdict = ParityCase::Verdict;
-    const std::string dtype_name = reader.text(source, "dtype", fmt::format("case '{}'", result.id));
-    const std::optional<Dtype> dtype = dtype_named(dtype_name);
+    const std::string dtype_name = source.text("dtype");
+    const auto dtype = dtypes.find(dtype_name);
     const CatalogEntry* const op = find(result.op);
     if (op == nullptr)
         return end(
             Verdict::unsupported, fmt::format("there is no op '{}'; 'chalkgrad list ops' shows them all", result.op));
-    if (!dtype)
+    if (dtype == dtypes.end())
         return end(Verdict::unsupported,
             fmt::format("there is no dtype '{}'; it may be float64, float32, float16 or bfloat16", dtype_name));
 
-    const Case c = read_case(reader, source, *dtype);
+    const Case c = read_case(source, dtype->second);
     if (!c.mismatch.empty()) return end(Verdict::fail, c.mismatch);
     try {
-        run(*op, c, result);
+        run(*op, dtype->second, c, result);
     } catch (const Error& error) { return end(Verdict::fail, error.what()); }
     return result;
 }
@@ -258,27 +223,27 @@ std::size_t ParityReport::count(ParityCase::Verdict verdict) const {
 }
 
 ParityReport replay(const fs::path& manifest, std::string_view op) {
-    const std::string text = read_file(manifest);
-    const Reader reader(manifest);
-    const json document = json::parse(text, nullptr, false);
+    const json document = json::parse(read_file(manifest), nullptr, false);
+    const Part whole{document, fmt::format("parity: '{}'", manifest.string()),
+        fs::weakly_canonical(fs::absolute(manifest)).parent_path()};
     if (document.is_discarded())
-        reader.refuse("", "is not JSON; it must be a golden-1 manifest, written as UTF-8 and without NaN");
-    if (const std::string format = reader.text(document, "format", ""); format != "golden-1")
-        reader.refuse("", fmt::format("has format '{}'; only golden-1 is known", format));
+        whole.refuse("is not JSON; it must be a golden-1 manifest, written as UTF-8 and without NaN");
+    if (const std::string format = whole.text("format"); format != "golden-1")
+        whole.refuse(fmt::format("has format '{}'; only golden-1 is known", format));
 
     ParityReport report;
     std::vector<std::string> names;
     std::size_t number = 0;
-    for (const json& source : reader.member(document, "cases", json::value_t::array, "")) {
-        const std::string place = fmt::format("case {}", number++);
-        reader.text(source, "id", place);
-        const std::string name = reader.text(source, "op", place);
+    for (const json& source : whole.member("cases", json::value_t::array)) {
+        const Part numbered = whole.inner(source, fmt::format("case {}", number++));
+        const std::string id = numbered.text("id"), name = numbered.text("op");
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-        if (op.empty() || op == name) report.cases.push_back(replay_case(reader, source));
+        if (op.empty() || op == name)
+            report.cases.push_back(replay_case(whole.inner(source, fmt::format("case '{}'", id))));
     }
     if (report.cases.empty())
-        reader.refuse(
-            "", op.empty() ? "holds no case" : fmt::format("has no case of op '{}'{}", op, did_you_mean(op, names)));
+        whole.refuse(
+            op.empty() ? "holds no case" : fmt::format("has no case of op '{}'{}", op, did_you_mean(op, names)));
     return report;
 }
 

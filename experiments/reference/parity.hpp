@@ -16,8 +16,8 @@ struct ParityCase {
     std::string id, op;
     Verdict verdict = Verdict::pass;
     /// Largest |got − want| / largest |want| of a tensor; absent where nothing was compared.
-    std::optional<double> worst_forward, worst_grad;
-    std::string why; ///< empty for a pass
+    std::optional<double> worst_forward = {}, worst_grad = {};
+    std::string why = {}; ///< empty for a pass
 };
 const char* name(ParityCase::Verdict verdict);
 

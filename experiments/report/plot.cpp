@@ -145,6 +145,12 @@ std::string finish(std::string picture, std::string_view format, std::string_vie
 
 } // namespace
 
+Series& Plot::at(std::string_view name, Mark mark) {
+    for (Series& each : series)
+        if (each.name == name) return each;
+    return series.emplace_back(Series{std::string(name), {}, {}, mark});
+}
+
 Array<double> linspace(double from, double to, std::size_t n) {
     if (n < 2) throw Error(fmt::format("linspace: {} points have no two ends; give at least 2", n));
     Array<double> x = Array<double>::from_shape({n});

@@ -42,7 +42,10 @@ Series series(std::string name, const Array<double>& x, const Array<double>& y, 
 struct Plot {
     std::string name, title;
     Axis x, y;
-    std::vector<Series> series;
+    std::vector<Series> series = {};
+
+    /// The series of that name; where there is none, a new one with these marks.
+    Series& at(std::string_view name, Mark mark = Mark::line_points);
 };
 
 /// A matrix as colours, row 0 at the top; `values` are its rows, one after the other. A signed one is shown between

@@ -40,7 +40,7 @@ Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(ex
         throw Error(fmt::format("Report: '{}' cannot name files; use letters, digits, '_', '-' and '.'", experiment_));
 }
 
-template <class Item> void Report::keep(std::vector<Item>& items, Item item) {
+template <class Items, class Item> Item& Report::keep(Items& items, Item item) {
     const std::string& name = item.name;
     if (!is_file_name(name))
         throw Error(
@@ -49,7 +49,7 @@ template <class Item> void Report::keep(std::vector<Item>& items, Item item) {
         throw Error(
             fmt::format("{}: two findings are named '{}'; their files need different names", experiment_, name));
     names_.push_back(name);
-    items.push_back(std::move(item));
+    return items.emplace_back(std::move(item));
 }
 
 void Report::number(std::string name, double value, double expected, Tolerance tolerance, std::string source) {
@@ -88,8 +88,8 @@ Var<double> Report::tape_of(const std::string& experiment, const std::function<v
     return report.tape_;
 }
 
-void Report::table(Table table) { keep(tables_, std::move(table)); }
-void Report::plot(Plot plot) { keep(plots_, std::move(plot)); }
+Table& Report::table(Table table) { return keep(tables_, std::move(table)); }
+Plot& Report::plot(Plot plot) { return keep(plots_, std::move(plot)); }
 void Report::heat_map(HeatMap map) { keep(maps_, std::move(map)); }
 void Report::graph(std::string name, std::string dot) { keep(graphs_, Graph{std::move(name), std::move(dot)}); }
 

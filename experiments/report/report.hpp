@@ -1,6 +1,7 @@
 // What an experiment found: numbers with their verdicts, tables, plots and graphs, and the files made of them.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -72,8 +73,9 @@ public:
     /// Something the source states and this run cannot show, e.g. a training result.
     void not_reproduced(std::string name, std::string why);
 
-    void table(Table table);
-    void plot(Plot plot);
+    /// A table or plot may be filled after it was handed over: the reference is good as long as the report.
+    Table& table(Table table);
+    Plot& plot(Plot plot);
     void heat_map(HeatMap map);
     void graph(std::string name, std::string dot);
 
@@ -85,7 +87,7 @@ public:
     const std::vector<Number>& numbers() const { return numbers_; }
     const std::vector<Measured>& measured() const { return measured_; }
     const std::vector<NotReproduced>& not_reproduced() const { return not_reproduced_; }
-    const std::vector<Table>& tables() const { return tables_; }
+    const std::deque<Table>& tables() const { return tables_; }
 
     /// Whether every number passed.
     bool holds() const;
@@ -104,15 +106,15 @@ private:
         std::string name, dot;
     };
 
-    template <class Item> void keep(std::vector<Item>& items, Item item); ///< whose name is a file's, used once
+    template <class Items, class Item> Item& keep(Items& items, Item item); ///< whose name is a file's, used once
 
     std::string experiment_;
     bool own_seed_;
     std::vector<Number> numbers_;
     std::vector<Measured> measured_;
     std::vector<NotReproduced> not_reproduced_;
-    std::vector<Table> tables_;
-    std::vector<Plot> plots_;
+    std::deque<Table> tables_;
+    std::deque<Plot> plots_;
     std::vector<HeatMap> maps_;
     std::vector<Graph> graphs_;
     std::vector<std::string> names_;

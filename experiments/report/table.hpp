@@ -32,7 +32,7 @@ private:
 struct Table {
     std::string name;
     std::vector<std::string> columns;
-    std::vector<std::vector<Cell>> rows;
+    std::vector<std::vector<Cell>> rows = {};
 };
 
 /// A line of column names, then one line a row; quoted as RFC 4180 says, with plain line feeds. Numbers are written

@@ -27,6 +27,11 @@ template <class T, class F> Called<T> call(F f, const std::vector<Array<T>>& inp
     return result;
 }
 
+/// Input i of an op in a test, absent where it was not given.
+template <class T> Var<T> input(const std::vector<Var<T>>& inputs, std::size_t i) {
+    return i < inputs.size() ? inputs[i] : Var<T>();
+}
+
 /// Numbers in another type.
 template <class To, class From> Array<To> converted(const Array<From>& x) {
     Array<To> result(x.shape());

@@ -24,11 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// All that lies in it, at any depth.
-long entries(const Folder& folder) {
-    return std::distance(fs::recursive_directory_iterator(folder.path), fs::recursive_directory_iterator());
-}
-
 /// No file of this process may grow beyond `bytes`: what a full disk looks like from inside.
 struct FullDisk {
     rlimit before{};

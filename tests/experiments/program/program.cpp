@@ -31,11 +31,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Files and folders that lie in it, not below.
-long entries(const Folder& folder) {
-    return std::distance(fs::directory_iterator(folder.path), fs::directory_iterator());
-}
-
 /// Status 2, nothing on standard output, one line on standard error that holds `part`.
 void check_refused(const Words& words, const std::string& part) {
     const Ended ended = call(words);

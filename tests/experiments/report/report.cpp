@@ -225,5 +225,21 @@ BOOST_AUTO_TEST_CASE(every_registered_experiment_has_a_name_a_section_and_a_ques
     BOOST_TEST((std::adjacent_find(seen.begin(), seen.end()) == seen.end()));
 }
 
+BOOST_AUTO_TEST_CASE(plots_and_tables_are_filled_after_they_were_handed_over) {
+    Report report("r");
+    Plot& plot = report.plot({"first", "First", {"x"}, {"y"}});
+    Table& table = report.table({"words", {"word"}});
+    for (int i = 0; i < 100; ++i) report.plot({fmt::format("other-{}", i), "", {"x"}, {"y"}});
+    plot.at("a").add(1, 2);
+    plot.at("b", Mark::line).add(3, 4);
+    plot.at("a").add(5, 6);
+    table.rows.push_back({"late"});
+    BOOST_REQUIRE_EQUAL(plot.series.size(), 2u);
+    BOOST_TEST(plot.series[0].x == (std::vector<double>{1, 5}), boost::test_tools::per_element());
+    BOOST_TEST((plot.series[0].mark == Mark::line_points && plot.series[1].mark == Mark::line));
+    BOOST_TEST(report.tables().front().rows.size() == 1u);
+    BOOST_TEST(to_csv(to_table(plot)) == "series,x,y\na,1,2\na,5,6\nb,3,4\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 } // namespace test_report

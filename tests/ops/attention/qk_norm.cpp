@@ -12,13 +12,10 @@ using namespace chalkgrad::testing;
 namespace {
 
 auto per_head(std::size_t heads) {
-    return [heads](const auto& v) {
-        return v.size() > 1 ? qk_norm_per_head(v[0], heads, v[1]) : qk_norm_per_head(v[0], heads);
-    };
+    return [heads](const auto& v) { return qk_norm_per_head(v[0], heads, input(v, 1)); };
 }
 auto whole(std::size_t heads) {
-    return
-        [heads](const auto& v) { return v.size() > 1 ? qk_norm_whole(v[0], heads, v[1]) : qk_norm_whole(v[0], heads); };
+    return [heads](const auto& v) { return qk_norm_whole(v[0], heads, input(v, 1)); };
 }
 
 } // namespace

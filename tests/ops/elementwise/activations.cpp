@@ -13,20 +13,9 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-struct Function {
-    const char* name;
-    std::function<Var<double>(const Var<double>&)> of_double;
-    std::function<Var<float>(const Var<float>&)> of_float;
-    std::function<Var<long double>(const Var<long double>&)> of_long_double;
-};
-#define FUNCTION(f)                                                                                \
-    {                                                                                              \
-#f, [](const Var <double>& x) { return f(x); }, [](const Var <float>& x) { return f(x); }, \
-            [](const Var <long double>& x) { return f(x); }                                        \
-    }
-const std::vector<Function> functions = {FUNCTION(relu), FUNCTION(sigmoid), FUNCTION(softplus), FUNCTION(silu),
-    FUNCTION(gelu_erf), FUNCTION(gelu_tanh), FUNCTION(quick_gelu)};
-#undef FUNCTION
+const std::vector<Function> functions = {{CHALKGRAD_FUNCTION(relu)}, {CHALKGRAD_FUNCTION(sigmoid)},
+    {CHALKGRAD_FUNCTION(softplus)}, {CHALKGRAD_FUNCTION(silu)}, {CHALKGRAD_FUNCTION(gelu_erf)},
+    {CHALKGRAD_FUNCTION(gelu_tanh)}, {CHALKGRAD_FUNCTION(quick_gelu)}};
 
 const Function& find(const std::string& name) {
     for (const Function& f : functions)

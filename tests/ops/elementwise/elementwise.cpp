@@ -12,23 +12,10 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-struct Function {
-    const char* name;
-    std::function<Var<double>(const Var<double>&)> of_double;
-    std::function<Var<float>(const Var<float>&)> of_float;
-    std::function<Var<long double>(const Var<long double>&)> of_long_double;
-    long double (*exact)(long double);
-    std::vector<double> points;
-};
-
-#define FUNCTION(f, exact, ...)                                                                                    \
-    Function {                                                                                                     \
-#f, [](const Var <double>& x) { return f(x); }, [](const Var <float>& x) { return f(x); },                 \
-            [](const Var <long double>& x) { return f(x); }, [](long double x) -> long double { return exact; }, { \
-            __VA_ARGS__                                                                                            \
-        }                                                                                                          \
+#define FUNCTION(f, exact, ...)                                                                    \
+    {                                                                                              \
+        CHALKGRAD_FUNCTION(f), [](long double x) -> long double { return exact; }, { __VA_ARGS__ } \
     }
-// In rows of 11, 2·4 + 3: a whole vector, a half one and the rest.
 const std::vector<Function> functions = {FUNCTION(neg, -x, -3, -1, -0.1, 0, 0.1, 0.5, 1, 2, 3, 40, 1e10),
     FUNCTION(exp, std::exp(x), -40, -3, -1, -0.1, 0, 0.1, 0.5, 1, 2, 3, 40),
     FUNCTION(log, std::log(x), 0.011, 0.1, 0.5, 0.9, 1, 1.1, 2, 3, 40, 1e3, 1e10),

@@ -17,6 +17,20 @@ namespace chalkgrad::testing {
 constexpr double inf = HUGE_VAL;
 constexpr double quiet_nan = __builtin_nan("");
 
+/// A function of one element by name, in the scalars that are compared.
+struct Function {
+    const char* name;
+    std::function<Var<double>(const Var<double>&)> of_double;
+    std::function<Var<float>(const Var<float>&)> of_float;
+    std::function<Var<long double>(const Var<long double>&)> of_long_double;
+    long double (*exact)(long double) = nullptr;
+    std::vector<double> points = {};
+};
+/// The members of one, up to `exact`.
+#define CHALKGRAD_FUNCTION(f)                                                                  \
+#f, [](const Var <double>& x) { return f(x); }, [](const Var <float>& x) { return f(x); }, \
+        [](const Var <long double>& x) { return f(x); }
+
 template <class T> struct Ran {
     std::vector<T> y;
     std::vector<work_t<T>> gx;

@@ -11,15 +11,9 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-const auto of_b = [](const auto& v) {
-    using V = std::decay_t<decltype(v[0])>;
-    return dyisru_b(v[0], v[1], v.size() > 2 ? v[2] : V(), v.size() > 3 ? v[3] : V());
-};
+const auto of_b = [](const auto& v) { return dyisru_b(v[0], v[1], input(v, 2), input(v, 3)); };
 auto of_r(double floor) {
-    return [floor](const auto& v) {
-        using V = std::decay_t<decltype(v[0])>;
-        return dyisru_softplus(v[0], v[1], v.size() > 2 ? v[2] : V(), v.size() > 3 ? v[3] : V(), floor);
-    };
+    return [floor](const auto& v) { return dyisru_softplus(v[0], v[1], input(v, 2), input(v, 3), floor); };
 }
 
 } // namespace

@@ -11,10 +11,7 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-const auto layer = [](const auto& v) {
-    using V = std::decay_t<decltype(v[0])>;
-    return chalkgrad::dyt(v[0], v[1], v.size() > 2 ? v[2] : V(), v.size() > 3 ? v[3] : V());
-};
+const auto layer = [](const auto& v) { return chalkgrad::dyt(v[0], v[1], input(v, 2), input(v, 3)); };
 
 } // namespace
 

@@ -14,10 +14,7 @@ namespace {
 
 /// layer_norm as a function of {x}, {x, gamma} or {x, gamma, beta}.
 auto norm(double eps) {
-    return [eps](const auto& v) {
-        using V = std::decay_t<decltype(v[0])>;
-        return chalkgrad::layer_norm(v[0], v.size() > 1 ? v[1] : V(), v.size() > 2 ? v[2] : V(), eps);
-    };
+    return [eps](const auto& v) { return chalkgrad::layer_norm(v[0], input(v, 1), input(v, 2), eps); };
 }
 
 /// The op itself in double against its own long double.
