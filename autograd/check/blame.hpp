@@ -13,6 +13,8 @@ namespace chalkgrad {
 /// What a wrong gradient looks like beside the right one.
 enum class Cause {
     unknown,
+    contract,          ///< no wrong Jacobian: the backward is not what the tape relies on
+    not_finite,        ///< NaN or infinite where the slope is finite
     never_written,     ///< zero throughout
     sign,              ///< times −1
     factor,            ///< times a constant
@@ -40,24 +42,25 @@ const char* describe(Cause cause);
 struct Blame {
     std::size_t line;
     std::string op;
-    std::string scope; ///< "block/attention", or empty
-    std::string input; ///< what the op calls the operand whose gradient is wrong
-    double error;      ///< |⟨w, J v⟩ − ⟨Jᵀw, v⟩| / Σ|terms| for that operand alone
+    std::string scope;    ///< "block/attention", or empty
+    std::string input;    ///< what the op calls the operand whose gradient is wrong
+    std::string variable; ///< the name of the line it is, or empty
+    double error;         ///< the largest relative error of that gradient
     Cause cause;
     std::string hint; ///< the likely cause in words, or empty
 };
 
-/// Checks every op between the variables and y by itself, at the values it was recorded with: one random direction and one
-/// random cotangent for each operand, dual numbers against the vjp (differences for ops that run in double only). In
-/// tape order; empty where every op is right.
+/// Checks every op between the variables and y by itself, at the values it was recorded with, one operand at a time. In tape order;
+/// empty where every op is right.
 std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed = 0);
 
 /// The Jacobian of one op along one operand, as its vjp has it and as it is: rows × columns, row-major.
 struct WrongJacobian {
     std::size_t rows, columns; ///< elements of the output, of the input
     std::vector<double> analytic, right;
-    std::vector<double> x; ///< the input's numbers
-    std::size_t last;      ///< how many of them make a row of the input
+    std::vector<double> noise; ///< how far off `right` may be; empty: not at all
+    std::vector<double> x;     ///< the input's numbers
+    std::size_t last;          ///< how many of them make a row of the input
 };
 
 /// The likely cause, and the factor where it is Cause::factor. Patterns are tried from the most to the least specific.

@@ -1,16 +1,24 @@
 // Inputs that cannot show a fault, and where one would show.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
 namespace {
 
-/// What a point cannot show, in sentences.
-using BlindSpots = std::vector<std::string>;
+/// What a point cannot show.
+struct BlindSpot {
+    std::string says;
+    bool lone = false; ///< for want of more than one number: no single point would do, but several do
+    bool idle = false; ///< nothing depends on an input here
+};
+using BlindSpots = std::vector<BlindSpot>;
 
 /// Inputs of equal numbers, factors of 1 or 0 among others, and sides of kinks that no number lies on, at the program's point.
 BlindSpots blind_spots_of_values(CheckedProgram& s) {
@@ -20,18 +28,20 @@ BlindSpots blind_spots_of_values(CheckedProgram& s) {
         const bool alone = x.size() == 1, neutral = x.size() > 0 && (numbers[0] == 1 || numbers[0] == 0);
         if (alone ? neutral && s.inputs.size() > 1
                   : x.size() > 1 && std::all_of(numbers, numbers + x.size(), [&](double v) { return v == numbers[0]; }))
-            found.push_back(fmt::format("{} {:.6g}: {}",
+            found.push_back({fmt::format("{} {:.6g}: {}",
                 alone ? describe(x) + " is" : "every number of " + describe(x) + " is", numbers[0],
                 neutral ? "a factor used twice, or not at all, would not show"
-                        : "a sum over the wrong axis, or a place taken for another, would not show"));
+                        : "a sum over the wrong axis, or a place taken for another, would not show")});
     }
     const TapeState& tape = *s.outputs.front().state();
     for (const std::uint32_t line : s.kinked_lines) {
         const KinkSides sides = s.program.kinks({line});
         for (const KinkSides::Branch& branch : sides.branches())
-            if ((branch.below == 0) != (branch.above == 0))
-                found.push_back(fmt::format("{}: no number lies {} {:.6g}, so the slope there was not seen",
-                    tape.label(line), branch.below == 0 ? "below" : "above", branch.kink));
+            if ((branch.below == 0) != (branch.above == 0)) {
+                found.push_back({fmt::format("{}: no number lies {} {:.6g}, so the slope there was not seen",
+                    tape.label(line), branch.below == 0 ? "below" : "above", branch.kink)});
+                found.back().lone = branch.below + branch.above == 1;
+            }
     }
     return found;
 }
@@ -52,7 +62,7 @@ BlindSpots idle(const CheckedProgram& s, const Jacobians& jacobians) {
         for (std::size_t v = 0; v < vars.size(); ++v)
             if (vars[v].size() > 0 && std::all_of(jacobians.blocks.begin(), jacobians.blocks.end(),
                                           [&](const Block& b) { return b.*which != v || is_still(b); }))
-                found.push_back(fmt::format(fmt::runtime(sentence), describe(vars[v])));
+                found.push_back({fmt::format(fmt::runtime(sentence), describe(vars[v])), vars[v].size() == 1, true});
     };
     name_those(
         s.inputs, &Block::input, "no output depends on {} at this point: any backward that gives zero would pass");
@@ -90,7 +100,9 @@ void propose(CheckedProgram& s, GradcheckReport& report) {
             }
             try {
                 s.program.run();
-                if (!s.all_finite() || !blind_spots_of_values(s).empty() || has_idle_input(s)) continue;
+                if (!s.all_finite() || has_idle_input(s)) continue;
+                const BlindSpots left = blind_spots_of_values(s);
+                if (std::any_of(left.begin(), left.end(), [](const BlindSpot& spot) { return !spot.lone; })) continue;
             } catch (const std::exception&) {
                 continue; // the op refuses such numbers
             }
@@ -100,27 +112,130 @@ void propose(CheckedProgram& s, GradcheckReport& report) {
                 if (report.proposal[x].size() > 0)
                     first += fmt::format("{}{} begins with {:.3g}", first.empty() ? "" : ", ", describe(s.inputs[x]),
                         report.proposal[x].data()[0]);
-            say(report, fmt::format("a point that would show it: random numbers of size {:g} (report.proposal; {})",
-                            scale, first));
-            s.restore();
+            say(report.why, fmt::format("a point that would show it: random numbers of size {:g} (report.proposal; {})",
+                                scale, first));
             return;
         }
-    s.restore();
+}
+
+// ---- beyond the point
+
+/// Whether the backward and differences of ⟨w, y⟩ clearly disagree along a random direction, with every input `factor` times what it is.
+bool disagrees_at(CheckedProgram& s, double factor, Generator rng) {
+    std::vector<Array<double>> w, v = draw_directions(s, rng);
+    for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
+    const auto base = [&](std::size_t x, std::size_t j) { // no multiple of a lone 0 leaves it
+        const double v = s.inputs[x].data()[j];
+        return v == 0 && s.inputs[x].size() == 1 ? 1 : v;
+    };
+    const auto at = [&](double t) {
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            for (std::size_t j = 0; j < v[x].size(); ++j)
+                s.program.values(s.inputs[x].line())[j] = factor * base(x, j) * (1 + t * v[x].data()[j]);
+        s.program.run();
+        double sum = 0;
+        for (std::size_t y = 0; y < s.outputs.size(); ++y)
+            sum = std::inner_product(w[y].begin(), w[y].end(), s.program.values(s.output_lines[y]), sum);
+        return sum;
+    };
+    constexpr double h = 1e-3, step[3] = {h, 2 * h, 3 * h};
+    double up[3], down[3];
+    for (int k = 0; k < 3; ++k) {
+        up[k] = at(step[k]);
+        down[k] = at(-step[k]);
+    }
+    at(0);
+    const Estimate<double> slope = central_estimate(up, down, step);
+    Gap<double> gap;
+    gap.add(slope.slope);
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        s.program.backward(s.output_lines[y], w[y].data());
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            if (const double* g = s.program.gradient(s.inputs[x].line()))
+                for (std::size_t j = 0; j < v[x].size(); ++j) gap.add(-g[j] * v[x].data()[j] * factor * base(x, j));
+    }
+    return std::abs(gap.gap) > 1e-5 * gap.terms + 10 * slope.error;
+}
+
+/// Checks the program recorded anew at another point.
+GradcheckReport check_at(const CheckedProgram& s, const std::vector<Array<double>>& point) {
+    const TapeState& source = *s.outputs.front().state();
+    const Tape tape;
+    TapeState& state = *tape.state();
+    std::vector<Var<double>> inputs, outputs;
+    for (Index i = 0; i <= *std::max_element(s.output_lines.begin(), s.output_lines.end()); ++i) {
+        const Record& record = source[i];
+        const auto x =
+            std::find_if(s.inputs.begin(), s.inputs.end(), [&](const Var<double>& v) { return v.line() == i; });
+        if (record.op != nullptr) state.add_op(*record.op, true, Dtype::f64, source.inputs(record), record.input_count);
+        else if (x == s.inputs.end()) tape.leaf<double>(*record.shape, static_cast<const double*>(record.value), false);
+        else tape.leaf<double>(*record.shape, point[static_cast<std::size_t>(x - s.inputs.begin())].data(), true);
+    }
+    const auto copy_of = [&](const Var<double>& v) {
+        const Index i = static_cast<Index>(v.line());
+        return Var<double>(StateRef(&state), i, state[i].epoch).named(describe(v));
+    };
+    std::transform(s.inputs.begin(), s.inputs.end(), std::back_inserter(inputs), copy_of);
+    std::transform(s.outputs.begin(), s.outputs.end(), std::back_inserter(outputs), copy_of);
+    GradcheckOptions options = s.options;
+    options.blind_spots = false;
+    options.identities.clear(); // they hold at the other point
+    return gradcheck(outputs, inputs, options);
+}
+
+/// Looks where the inputs are several times what they are, or have the other sign: a backward that is wrong there is proposed, and
+/// what one number alone could not show is taken from the list.
+void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
+    bool seen = false;
+    for (const double factor : {-1., 3., -3., 10., -10., 30., -30., 100., -100., 0.1, 0.01}) try {
+            const bool wrong = disagrees_at(s, factor, s.stream(13));
+            if (!s.all_finite()) continue;
+            seen = true;
+            const BlindSpots still = blind_spots_of_values(s);
+            const auto shown = std::stable_partition(lone.begin(), lone.end(), [&](const BlindSpot& spot) {
+                if (spot.idle) return has_idle_input(s);
+                return std::any_of(
+                    still.begin(), still.end(), [&](const BlindSpot& one) { return one.says == spot.says; });
+            });
+            if (!wrong && shown == lone.end()) continue;
+            std::vector<Array<double>> point;
+            for (const Var<double>& x : s.inputs) {
+                point.push_back(x.value());
+                std::copy_n(s.program.values(x.line()), x.size(), point.back().begin());
+            }
+            const GradcheckReport there = check_at(s, point);
+            lone.erase(shown, lone.end());
+            if (there.verdict != Verdict::fail) continue;
+            const JacobianElement& worst = there.worst;
+            say(report.why,
+                fmt::format(
+                    "beyond this point the backward is wrong: with every number times {:g} (report.proposal) it "
+                    "gives {:.6g} for d {}[{}] / d {}[{}], where differences give {:.6g}",
+                    factor, worst.analytic, worst.output, fmt::join(worst.output_index, ", "), worst.input,
+                    fmt::join(worst.index, ", "), worst.numeric));
+            report.verdict = Verdict::inconclusive;
+            report.proposal = std::move(point);
+            return lone.clear();
+        } catch (const std::exception&) { // an op refuses such numbers
+        }
+    if (!seen) say(report.notes, "what the program does beyond these numbers was not seen: it is not finite there");
 }
 
 } // namespace
 
 GradcheckReport with_blind_spots(CheckedProgram& s, const Jacobians& jacobians, GradcheckReport report) {
     if (report.verdict == Verdict::fail) return report;
-    BlindSpots found;
     if (s.options.blind_spots) {
-        found = blind_spots_of_values(s);
+        BlindSpots found = blind_spots_of_values(s);
         if (!report.projected)
-            for (std::string& sentence : idle(s, jacobians)) found.push_back(std::move(sentence));
-        for (const std::string& sentence : found) say(report, sentence);
+            for (BlindSpot& spot : idle(s, jacobians)) found.push_back(std::move(spot));
+        const bool all_lone = std::all_of(found.begin(), found.end(), [](const BlindSpot& spot) { return spot.lone; });
+        if (all_lone && report && !report.projected && !s.options.quick) look_beyond(s, found, report);
+        for (const BlindSpot& spot : found) say(report.why, spot.says);
         if (!found.empty()) report.verdict = Verdict::inconclusive;
     }
-    if (report.verdict == Verdict::inconclusive) propose(s, report);
+    if (report.verdict == Verdict::inconclusive && report.proposal.empty()) propose(s, report);
+    s.restore();
     return report;
 }
 

@@ -36,9 +36,13 @@ public:
           a_(jacobian.analytic),
           r_(jacobian.right),
           d_(jacobian.right.size()) {
-        for (std::size_t i = 0; i < r_.size(); ++i)
+        for (std::size_t i = 0; i < r_.size(); ++i) {
+            unfinite_ |= std::isfinite(r_[i]) && !std::isfinite(a_[i]);
             if (!std::isfinite(r_[i]) || !std::isfinite(a_[i])) r_[i] = a_[i] = 0; // masked, or overflown
-        for (const double v : r_) scale_ = std::max(scale_, std::abs(v));
+            if (!jacobian.noise.empty() && std::abs(r_[i] - a_[i]) <= jacobian.noise[i]) r_[i] = a_[i];
+            if (!jacobian.noise.empty() && std::abs(r_[i]) <= jacobian.noise[i]) r_[i] = 0;
+            scale_ = std::max(scale_, std::abs(r_[i]));
+        }
         for (std::size_t i = 0; i < r_.size(); ++i) {
             for (double* v : {&a_[i], &r_[i]})
                 if (std::abs(*v) <= 1e-14 * scale_) *v = 0;
@@ -52,6 +56,7 @@ public:
     }
 
     std::pair<Cause, double> find() const {
+        if (unfinite_) return {Cause::not_finite, 0};
         if (wrong_ == 0) return {Cause::unknown, 0};
         if (lost_ > 0 && std::all_of(a_.begin(), a_.end(), [](double v) { return v == 0; }))
             return {Cause::never_written, 0};
@@ -332,6 +337,7 @@ private:
     const std::size_t last_;
     std::vector<double> a_, r_, d_; // what the backward says, what is right, what is missing
     double scale_ = 0;
+    bool unfinite_ = false;
     std::size_t lost_ = 0, extra_ = 0, wrong_ = 0, support_ = 0;
 };
 

@@ -29,7 +29,8 @@ CheckedProgram::CheckedProgram(
 
 Findings& Findings::operator+=(const Findings& next) {
     const GradcheckReport& more = next.report;
-    if (!more.why.empty()) say(more.why);
+    if (!more.why.empty() && !(contract_broken && next.contract_broken)) say(more.why);
+    if (!more.notes.empty()) detail::say(report.notes, more.notes);
     for (auto error : {&GradcheckReport::difference, &GradcheckReport::dual, &GradcheckReport::transpose,
              &GradcheckReport::second_order, &GradcheckReport::resolution})
         report.*error = worse(report.*error, more.*error);
@@ -41,6 +42,9 @@ Findings& Findings::operator+=(const Findings& next) {
     contract_broken |= next.contract_broken;
     below_noise |= next.below_noise;
     nothing_seen |= next.nothing_seen;
+    unresolved |= next.unresolved;
+    unfinite |= next.unfinite;
+    if (!next.report.worst.op.empty()) report.worst = next.report.worst;
     return *this;
 }
 

@@ -30,6 +30,7 @@ struct CheckedProgram {
     std::size_t rows = 0;                               ///< elements of all outputs
     std::string no_dual;                                ///< why dual numbers and long double cannot run it; or nothing
     bool has_dual = true;                               ///< they can, and are wanted
+    bool finds_structure = true;                        ///< else every output element gets a sweep of its own
 
     double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
     /// The largest finite number of a variable, without its sign.

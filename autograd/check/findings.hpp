@@ -11,9 +11,9 @@ namespace chalkgrad::detail {
 /// The larger error, or NaN.
 inline double worse(double a, double b) { return std::isnan(b) || b > a ? b : a; }
 
-/// Adds a sentence to what a report says.
-inline void say(GradcheckReport& report, const std::string& sentence) {
-    report.why += (report.why.empty() ? "" : "; ") + sentence;
+/// Adds a sentence to others.
+inline void say(std::string& sentences, const std::string& sentence) {
+    sentences += (sentences.empty() ? "" : "; ") + sentence;
 }
 
 struct Findings {
@@ -21,13 +21,17 @@ struct Findings {
     bool contract_broken = false; ///< the backward is not what the tape relies on
     bool below_noise = false;     ///< the transpose identity is lost in rounding errors
     bool nothing_seen = false;    ///< an input or an output has no numbers
+    bool unresolved = false;      ///< the differences cannot tell whether an element is right
+    bool unfinite = false;        ///< an element or its difference is not finite
 
-    void say(const std::string& sentence) { detail::say(report, sentence); }
-    /// Says what breaks the contract; the verdict will be fail.
+    void say(const std::string& sentence) { detail::say(report.why, sentence); }
+    /// Says what breaks the contract; the verdict will be fail. The first reason is the one that is said: what follows follows from it.
     void break_contract(const std::string& sentence) {
+        if (!contract_broken) say(sentence);
         contract_broken = true;
-        say(sentence);
     }
+    /// Whether something is wrong for certain.
+    bool failed() const { return contract_broken || report.failed > 0; }
     Findings& operator+=(const Findings& next);
 };
 

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/check/single_op.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
+#include <chalkgrad/autograd/tape/custom.hpp>
 
 namespace chalkgrad {
 namespace detail {
@@ -33,30 +35,44 @@ bool all_empty(const std::vector<Var<double>>& vars) {
 }
 
 /// The whole Jacobian, sparse where its structure holds, and what must be true of it.
-Measured check_in_full(CheckedProgram& s) {
-    std::optional<Measured> measured = measure_jacobians(s, find_structure(s));
+Findings check_in_full(CheckedProgram& s, Jacobians& jacobians) {
+    std::optional<Measured> measured;
+    if (s.finds_structure) measured = measure_jacobians(s, find_structure(s));
     if (!measured) measured = measure_jacobians(s, Structure(s.inputs.size()));
-    measure_rounding(s, measured->jacobians);
-    if (s.has_dual) measured->found += check_transpose(s, measured->jacobians);
-    measured->found += check_identities(s, measured->jacobians);
-    return std::move(*measured);
+    jacobians = std::move(measured->jacobians);
+    Findings found = std::move(measured->found);
+    measure_rounding(s, jacobians);
+    if (s.has_dual) found += check_transpose(s, jacobians);
+    found += judge(s, jacobians);
+    if (!found.failed()) found += check_identities(s, jacobians);
+    return found;
 }
 
-/// Random directions, the whole Jacobian, or one after the other.
-Measured check_jacobians(CheckedProgram& s) {
-    std::size_t columns = 0;
-    for (const Var<double>& x : s.inputs) columns += x.size();
-    const std::size_t elements = s.rows * columns;
-    const Coverage wanted = s.options.coverage;
-    if (!s.has_dual || wanted == Coverage::full || (wanted == Coverage::automatic && elements <= largest_automatic))
-        return check_in_full(s);
-    auto [found, agree] = check_along_directions(s);
-    if (agree) found.say(fmt::format("{} elements were checked along random directions only", elements));
-    else if (elements <= largest_full) return check_in_full(s);
-    else
-        found.break_contract(fmt::format(
-            "random directions disagree; the Jacobian of {} elements is too large to look for the element", elements));
-    return {{}, std::move(found)};
+/// What custom ops say of their own Jacobians must hold of each by itself.
+Findings check_custom_identities(CheckedProgram& s) {
+    Findings found;
+    const TapeState& tape = *s.outputs.front().state();
+    for (const std::uint32_t line : s.lines) {
+        const Record& record = tape[line];
+        const auto* const op = dynamic_cast<const CustomOp*>(record.op);
+        if (op == nullptr) continue;
+        std::vector<std::size_t> all;
+        std::vector<In<double>> ins;
+        for (std::size_t k = 0; k < record.input_count; ++k) {
+            const Record& input = tape[tape.inputs(record)[k]];
+            ins.push_back({static_cast<const double*>(input.value), input.shape});
+            all.push_back(k);
+        }
+        GradcheckOptions options = s.options;
+        options.identities = op->identities({ins.data(), ins.size()});
+        if (options.identities.empty()) continue;
+        const OpAlone alone(tape, record, all);
+        CheckedProgram program(alone.outputs, alone.inputs, options);
+        Jacobians jacobians(program, Structure(all.size()));
+        fill_backward(program, jacobians, &Block::analytic);
+        found += check_identities(program, jacobians);
+    }
+    return found;
 }
 
 /// Everything but blame; `found` keeps what was found before an exception.
@@ -66,12 +82,13 @@ GradcheckReport check(CheckedProgram& s, Findings& found) {
         found.report.verdict = Verdict::inconclusive;
         return found.report;
     }
-    if (!s.has_dual && !s.options.quick) found.say("differences in double, no dual numbers: " + s.no_dual);
-    const Measured measured = check_jacobians(s);
-    found += measured.found;
-    if (!s.options.quick) found += check_contract(s);
-    if (s.has_dual) found += check_second_order(s);
-    return with_blind_spots(s, measured.jacobians, verdict_of(s, measured.jacobians, found));
+    if (!s.has_dual && !s.options.quick) found.report.notes = "differences in double, no dual numbers: " + s.no_dual;
+    Jacobians jacobians;
+    found += check_backward(s, jacobians);
+    if (!s.options.quick)
+        for (const auto step : {check_custom_identities, check_operands, check_kernels, check_second_order})
+            if (!found.failed() && (step != check_second_order || s.has_dual)) found += step(s);
+    return with_blind_spots(s, jacobians, verdict_of(s, found));
 }
 
 /// The output that comes last on the tape: all lines of the others stand before it.
@@ -80,11 +97,99 @@ const Var<double>& last_of(const std::vector<Var<double>>& outputs) {
         outputs.begin(), outputs.end(), [](const Var<double>& a, const Var<double>& b) { return a.line() < b.line(); });
 }
 
+/// stop_gradient as differences see it; its backward is the same.
+struct SeenThrough {
+    static constexpr const char* name = "stop_gradient";
+    static constexpr const char* inputs[] = {"x"};
+    Shape shape(Shapes in) const { return in[0]; }
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const { std::copy_n(in[0].data, y.size(), y.data); }
+    template <class T> void vjp(Ins<T>, In<T>, In<T>, const T*, Outs<T> gx) const {
+        std::fill_n(gx[0].data, gx[0].size(), T(0));
+    }
+};
+
+/// Lets the check see through the stop_gradients of a tape while it lives.
+class StopsSeenThrough {
+public:
+    StopsSeenThrough(TapeState& tape, Index last) : tape_(tape) {
+        static const OpOf<SeenThrough> seen_through{SeenThrough{}};
+        for (Index i = 0; i <= last; ++i) {
+            Record& record = tape[i];
+            if (record.op == nullptr || wanted_operands(tape, record).empty()) continue;
+            if (record.op->blocks_gradient()) lines.push_back(i);
+            else if (record.has(Record::needs_grad) || lines.empty()) continue;
+            before_.push_back({i, record.op, record.flags});
+            if (record.op->blocks_gradient()) record.op = &seen_through;
+            record.flags |= Record::needs_grad;
+        }
+    }
+    StopsSeenThrough(const StopsSeenThrough&) = delete;
+    StopsSeenThrough& operator=(const StopsSeenThrough&) = delete;
+    ~StopsSeenThrough() {
+        for (const auto& [i, op, flags] : before_) {
+            tape_[i].op = op;
+            tape_[i].flags = flags;
+        }
+    }
+    std::vector<Index> lines; ///< of the stops
+
+private:
+    TapeState& tape_;
+    struct Before {
+        Index line;
+        const Op* op;
+        std::uint8_t flags;
+    };
+    std::vector<Before> before_;
+};
+
+/// The lines of report.blame in words. One that breaks the contract says what the whole program's sentence does, and where.
+void say_blame(GradcheckReport& report) {
+    const auto breaks_contract = [](const Blame& b) { return b.cause == Cause::contract; };
+    if (std::any_of(report.blame.begin(), report.blame.end(), breaks_contract)) report.why.clear();
+    for (const Blame& b : report.blame) {
+        const std::string where =
+            fmt::format("line {} ({}{}{}): ", b.line, b.op, b.scope.empty() ? "" : ", in ", b.scope);
+        const std::string sentence =
+            breaks_contract(b) ? b.hint
+                               : fmt::format("the gradient of its input '{}'{} is wrong{}{}", b.input,
+                                     b.variable.empty() || b.variable == b.input ? "" : " (" + b.variable + ")",
+                                     b.hint.empty() ? "" : ": ", b.hint);
+        if (b.op != SeenThrough::name && report.why.find(where + sentence) == std::string::npos)
+            say(report.why, where + sentence);
+    }
+}
+
 } // namespace
+
+Findings check_jacobians(CheckedProgram& s, Jacobians& jacobians) {
+    std::size_t columns = 0;
+    for (const Var<double>& x : s.inputs) columns += x.size();
+    const std::size_t elements = s.rows * columns;
+    const Coverage wanted = s.options.coverage;
+    if (!s.has_dual || wanted == Coverage::full || (wanted == Coverage::automatic && elements <= largest_automatic))
+        return check_in_full(s, jacobians);
+    auto [found, agree] = check_along_directions(s);
+    if (agree) found.report.notes = fmt::format("{} elements were checked along random directions only", elements);
+    else if (elements <= largest_full) return check_in_full(s, jacobians);
+    else
+        found.break_contract(fmt::format(
+            "random directions disagree; the Jacobian of {} elements is too large to look for the element", elements));
+    return std::move(found);
+}
+
+Findings check_backward(CheckedProgram& s, Jacobians& jacobians) {
+    Findings found;
+    if (!s.options.quick) found += check_contract(s);
+    found += check_jacobians(s, jacobians);
+    if (!s.options.quick && !found.failed()) found += check_additivity(s, jacobians);
+    return found;
+}
+
 } // namespace detail
 
 GradcheckReport gradcheck(
-    const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options) {
+    const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& wanted) {
     if (outputs.empty()) throw Error("gradcheck: no output was given");
     if (inputs.empty()) throw Error("gradcheck: no input was given; pass the variables to differentiate by");
     for (const Var<double>& y : outputs) y.checked("gradcheck: an output that f returned");
@@ -97,32 +202,40 @@ GradcheckReport gradcheck(
         if (std::any_of(inputs.data(), &x, [&](const Var<double>& other) { return other.line() == x.line(); }))
             throw Error("gradcheck: input " + x.state()->label(i) + " is given twice; pass every variable once");
     }
+    GradcheckOptions options = wanted;
     if (!(options.tolerance > 0) || !(options.identity_tolerance > 0))
         throw Error("gradcheck: tolerances must be positive");
+    if (options.quick) options.tolerance = std::max(options.tolerance, 1e-6);
     if (std::string why; !Replay<double>::possible(outputs, &why)) throw Error("gradcheck: " + why);
 
-    detail::CheckedProgram program(outputs, inputs, options);
-    for (const Identity& known : options.identities)
-        if (std::none_of(inputs.begin(), inputs.end(), [&](const Var<double>& x) { return x.name() == known.input; }))
-            throw Error(
-                fmt::format("gradcheck: the identity \"{}\" is about an input '{}', which is not among those checked",
-                    known.says, known.input));
+    const Var<double>& last = detail::last_of(outputs);
+    detail::TapeState& tape = *last.state();
+    std::optional<detail::StopsSeenThrough> stops;
+    if (!options.hold_stops) stops.emplace(tape, last.checked("gradcheck"));
     detail::Findings found;
-    GradcheckReport report;
-    try {
-        report = detail::check(program, found);
-    } catch (const std::exception& error) {
+    const auto refuse = [&](const std::exception& error) {
         found.report.verdict = Verdict::fail;
         found.say(fmt::format("the program could not be run again, or backwards: {}", error.what()));
-        return std::move(found.report);
+        return found.report;
+    };
+    std::optional<detail::CheckedProgram> program;
+    try {
+        program.emplace(outputs, inputs, options);
+    } catch (const std::exception& error) { return refuse(error); }
+    for (const Identity& known : options.identities) detail::input_of(*program, known);
+    GradcheckReport report;
+    try {
+        report = detail::check(*program, found);
+    } catch (const std::exception& error) { return refuse(error); }
+    if (stops)
+        for (const detail::Index i : stops->lines)
+            detail::say(report.why, tape.label(i) +
+                                        ": differences see through it, the backward does not; "
+                                        "GradcheckOptions::hold_stops compares with it held fixed");
+    if (report.verdict == Verdict::fail) {
+        report.blame = blame(last, options.seed);
+        detail::say_blame(report);
     }
-    if (report.verdict == Verdict::fail)
-        for (const Blame& b : blame(detail::last_of(outputs), options.seed)) {
-            report.blame.push_back(b);
-            detail::say(
-                report, fmt::format("line {} ({}{}{}): the gradient of its input '{}' is wrong{}{}", b.line, b.op,
-                            b.scope.empty() ? "" : ", in ", b.scope, b.input, b.hint.empty() ? "" : ": ", b.hint));
-        }
     return report;
 }
 

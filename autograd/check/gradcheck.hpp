@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <chalkgrad/autograd/check/blame.hpp>
-#include <chalkgrad/autograd/check/identity.hpp>
+#include <chalkgrad/autograd/tape/identity.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad {
@@ -34,8 +34,12 @@ struct GradcheckOptions {
     /// lies on, an output that does not depend on an input. Off for the catalogue's samples, which cover each other.
     bool blind_spots = true;
     Coverage coverage = Coverage::automatic;
-    /// Differences in double alone, as other checkers take them: no dual numbers, no identities, no contract.
+    /// Differences in double alone, as other checkers take them, at a tolerance of 1e-6 or more: no dual numbers, no identities, no
+    /// contract.
     bool quick = false;
+    /// Differences see through a stop_gradient() and the backward does not, so that what stops is named as wrong. With this, what
+    /// lies behind a stop is held fixed instead.
+    bool hold_stops = false;
     /// Runs both instruction sets of the kernels too. That switches the whole process: only where no other thread computes.
     bool both_isas = false;
     /// What is known of the Jacobian, by the names of the inputs. A product of one number stands for every output element.
@@ -80,7 +84,8 @@ struct GradcheckReport {
     std::vector<Blame> blame; ///< after a fail: the lines whose own backward is wrong, with the likely cause
     /// After inconclusive: one array for each input, a point that would show a fault; empty where none was found.
     std::vector<Array<double>> proposal;
-    std::string why; ///< one or more sentences; empty for a plain pass
+    std::string why;   ///< one or more sentences; empty for a plain pass
+    std::string notes; ///< what was left out, as for ops that run in double only; no reason for the verdict
 
     explicit operator bool() const { return verdict == Verdict::pass || verdict == Verdict::kink; }
 };

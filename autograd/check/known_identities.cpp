@@ -11,19 +11,6 @@
 namespace chalkgrad::detail {
 namespace {
 
-/// The input an identity is about, by position; throws Error where its arrays do not fit.
-std::size_t input_of(const CheckedProgram& s, const Identity& known) {
-    const auto input =
-        std::find_if(s.inputs.begin(), s.inputs.end(), [&](const Var<double>& x) { return x.name() == known.input; });
-    if (!known.zero && !known.degree &&
-        (known.direction.size() != input->size() || (known.product.size() > 1 && known.product.size() != s.rows)))
-        throw Error(
-            fmt::format("gradcheck: the identity \"{}\" has a direction of {} and a product of {} numbers; '{}' has "
-                        "{}, the output {}",
-                known.says, known.direction.size(), known.product.size(), known.input, input->size(), s.rows));
-    return static_cast<std::size_t>(input - s.inputs.begin());
-}
-
 /// Element `row` of J direction, which is element i of output y.
 double known_product_at(CheckedProgram& s, const Identity& known, std::size_t y, std::size_t i, std::size_t row) {
     if (known.degree) return *known.degree * s.program.values(s.output_lines[y])[i];
@@ -123,6 +110,22 @@ void check_zeros(
 }
 
 } // namespace
+
+std::size_t input_of(const CheckedProgram& s, const Identity& known) {
+    const auto input =
+        std::find_if(s.inputs.begin(), s.inputs.end(), [&](const Var<double>& x) { return x.name() == known.input; });
+    if (input == s.inputs.end())
+        throw Error(
+            fmt::format("gradcheck: the identity \"{}\" is about an input '{}', which is not among those checked",
+                known.says, known.input));
+    if (!known.zero && !known.degree &&
+        (known.direction.size() != input->size() || (known.product.size() > 1 && known.product.size() != s.rows)))
+        throw Error(
+            fmt::format("gradcheck: the identity \"{}\" has a direction of {} and a product of {} numbers; '{}' has "
+                        "{}, the output {}",
+                known.says, known.direction.size(), known.product.size(), known.input, input->size(), s.rows));
+    return static_cast<std::size_t>(input - s.inputs.begin());
+}
 
 Findings check_identities(CheckedProgram& s, Jacobians& jacobians) {
     Findings found;

@@ -32,7 +32,7 @@ std::string to_string(const GradcheckReport& report) {
         report.difference, report.dual, report.transpose,
         report.identity ? fmt::format(", known identities {:.2g}", *report.identity) : "", report.second_order);
     const JacobianElement& w = report.worst;
-    if (report.verdict != Verdict::pass && !w.op.empty())
+    if (report.failed > 0 || w.relative_error > w.tolerance)
         text += fmt::format(
             "  worst: {}, d {}[{}] / d {}[{}]: backward {:.17g}, differences {:.17g}, relative error {:.2g}, tolerance "
             "{:.2g}\n",
@@ -43,7 +43,8 @@ std::string to_string(const GradcheckReport& report) {
             fmt::format("  kink{}: {}[{}] → [{}]: slopes {:.6g} (left), {:.6g} (right); the backward takes {:.6g}\n",
                 kink.declared ? "" : " that no op declares", kink.input, fmt::join(kink.index, ", "),
                 fmt::join(kink.output_index, ", "), kink.left, kink.right, kink.analytic);
-    if (!report.why.empty()) text += "  " + report.why + "\n";
+    for (const std::string& sentences : {report.why, report.notes})
+        if (!sentences.empty()) text += "  " + sentences + "\n";
     return text;
 }
 
@@ -87,7 +88,8 @@ nlohmann::json detail::json_of(const GradcheckReport& report) {
                         {"second_order", number(report.second_order)}}},
         {"identities_declared", report.identity.has_value()}, {"elements", report.elements},
         {"failed_elements", report.failed}, {"projected", report.projected}, {"resolution", number(report.resolution)},
-        {"why", report.why}, {"text", to_string(report)}, {"blame", blame}, {"kinks", kinks}, {"proposal", proposal}};
+        {"why", report.why}, {"notes", report.notes}, {"text", to_string(report)}, {"blame", blame}, {"kinks", kinks},
+        {"proposal", proposal}};
 }
 
 std::string to_json(const GradcheckReport& report) {

@@ -29,6 +29,19 @@ double largest(const std::vector<double>& numbers) {
     return size;
 }
 
+/// Whether an op of the program saves anything for its backward.
+bool keeps_numbers(const CheckedProgram& s) {
+    const TapeState& tape = *s.outputs.front().state();
+    return std::any_of(s.lines.begin(), s.lines.end(), [&](std::uint32_t line) {
+        std::vector<const Shape*> shapes;
+        for (std::size_t k = 0; k < tape[line].input_count; ++k) {
+            const Index in = tape.inputs(tape[line])[k];
+            shapes.push_back(in == absent ? nullptr : tape[in].shape);
+        }
+        return tape[line].op->saved({shapes.data(), shapes.size()}) > 0;
+    });
+}
+
 } // namespace
 
 Findings check_second_order(CheckedProgram& s) {
@@ -152,9 +165,10 @@ Findings check_second_order(CheckedProgram& s) {
     if (broken)
         found.break_contract(
             fmt::format("H v by dual numbers through the backward is not symmetric, or not what differences of "
-                        "gradients give: off by "
-                        "{:.2g}; a rule's saved numbers must be of the type it runs in",
-                found.report.second_order));
+                        "gradients give: off by {:.2g}; {}",
+                found.report.second_order,
+                keeps_numbers(s) ? "a rule's saved numbers must be of the type it runs in"
+                                 : "a backward must compute in the type it runs in, and be a gradient"));
     return found;
 }
 

@@ -1,62 +1,64 @@
-// One op of a tape with its own copies of everything, to be run by itself at the values it was recorded with.
+// One op of a double tape with its own copies of everything, to be run by itself at the values it was recorded with.
 #pragma once // internal
 
+#include <algorithm>
 #include <vector>
 
+#include <chalkgrad/autograd/tape/tape.hpp>
 #include <chalkgrad/autograd/tape/tape_state.hpp>
 
 namespace chalkgrad::detail {
 
-/// In scalar T; the record is of a double tape and outlives this.
-template <class T> class SingleOp {
+/// Its operands that want a gradient.
+inline std::vector<std::size_t> wanted_operands(const TapeState& tape, const Record& record) {
+    std::vector<std::size_t> wanted;
+    for (std::size_t k = 0; k < record.input_count; ++k)
+        if (const Index in = tape.inputs(record)[k]; in != absent && tape[in].has(Record::needs_grad))
+            wanted.push_back(k);
+    return wanted;
+}
+
+/// Called directly, on memory of its own.
+class SingleOp {
 public:
-    SingleOp(const TapeState& tape, const Record& record) : record_(record), y_(record.shape->size()) {
-        const Index* in = tape.inputs(record);
-        shapes_.resize(record.input_count, nullptr);
-        values_.resize(record.input_count);
-        ins_.resize(record.input_count);
+    SingleOp(const TapeState& tape, const Record& record)
+        : record_(record),
+          values_(record.input_count),
+          shapes_(record.input_count, nullptr),
+          ins_(record.input_count),
+          y_(record.shape->size()) {
         for (std::size_t k = 0; k < record.input_count; ++k) {
-            if (in[k] == absent) continue;
-            const Record& input = tape[in[k]];
-            const double* from = static_cast<const double*>(input.value);
-            values_[k].assign(from, from + input.shape->size());
-            shapes_[k] = input.shape;
+            const Index in = tape.inputs(record)[k];
+            if (in == absent) continue;
+            const double* from = static_cast<const double*>(tape[in].value);
+            shapes_[k] = tape[in].shape;
+            values_[k].assign(from, from + shapes_[k]->size());
             ins_[k] = {values_[k].data(), shapes_[k]};
         }
         saved_.resize(record.op->saved({shapes_.data(), shapes_.size()}));
     }
-    std::vector<T>& input(std::size_t k) { return values_[k]; }
-    double length_scale() const { return record_.op->length_scale({ins_.data(), ins_.size()}); } // T is double
 
     /// The output, written over numbers that are all `before`.
-    const std::vector<T>& forward(T before = T(0)) {
+    const std::vector<double>& forward(double before = 0) {
         y_.assign(y_.size(), before);
         record_.op->forward({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, saved_.data());
         return y_;
     }
-    /// The gradient of operand k for the cotangent gy, written over numbers that are all `before`; run forward() first.
-    std::vector<T> vjp(std::size_t k, const std::vector<T>& gy, T before = T(0)) {
-        std::vector<T> gradient(values_[k].size(), before);
-        std::vector<std::vector<T>> unwanted;
-        std::vector<Out<T>> outs = room_for_unwanted(unwanted);
-        outs[k] = {gradient.data(), shapes_[k]};
-        record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape},
-            saved_.data(), {outs.data(), outs.size()});
-        return gradient;
-    }
-
-    /// The gradients of all operands of `wanted` in one call, one behind the other.
-    std::vector<T> vjp_all(const std::vector<std::size_t>& wanted, const std::vector<T>& gy) {
-        std::vector<std::vector<T>> gradients(values_.size()), unwanted;
-        std::vector<Out<T>> outs = room_for_unwanted(unwanted);
-        for (const std::size_t k : wanted) {
-            gradients[k].resize(values_[k].size());
-            outs[k] = {gradients[k].data(), shapes_[k]};
+    /// The gradients of the operands `wanted` for the cotangent gy in one call, one behind the other, written over numbers that are
+    /// all `before`; run forward() first.
+    std::vector<double> vjp(const std::vector<std::size_t>& wanted, const std::vector<double>& gy, double before = 0) {
+        std::vector<std::vector<double>> room(values_.size());
+        std::vector<Out<double>> outs(values_.size());
+        for (std::size_t k = 0; k < outs.size(); ++k) {
+            const bool is_wanted = std::find(wanted.begin(), wanted.end(), k) != wanted.end();
+            if (!ins_[k] || (!is_wanted && record_.op->skips_unwanted())) continue;
+            room[k].assign(values_[k].size(), before);
+            outs[k] = {room[k].data(), shapes_[k], is_wanted};
         }
         record_.op->vjp({ins_.data(), ins_.size()}, {y_.data(), record_.shape}, {gy.data(), record_.shape},
             saved_.data(), {outs.data(), outs.size()});
-        std::vector<T> all;
-        for (const std::size_t k : wanted) all.insert(all.end(), gradients[k].begin(), gradients[k].end());
+        std::vector<double> all;
+        for (const std::size_t k : wanted) all.insert(all.end(), room[k].begin(), room[k].end());
         return all;
     }
     /// Gives operand k the numbers of operand j, as a copy or as the same array: f(x, x).
@@ -66,20 +68,34 @@ public:
     }
 
 private:
-    /// As the tape does: room for gradients that nobody wants, unless the op looks for itself.
-    std::vector<Out<T>> room_for_unwanted(std::vector<std::vector<T>>& room) const {
-        std::vector<Out<T>> outs(values_.size());
-        if (record_.op->skips_unwanted()) return outs;
-        for (const std::vector<T>& input : values_) room.emplace_back(input.size());
-        for (std::size_t k = 0; k < outs.size(); ++k)
-            if (ins_[k]) outs[k] = {room[k].data(), shapes_[k], false};
-        return outs;
-    }
     const Record& record_;
-    std::vector<std::vector<T>> values_;
+    std::vector<std::vector<double>> values_;
     std::vector<const Shape*> shapes_;
-    std::vector<In<T>> ins_;
-    std::vector<T> y_, saved_;
+    std::vector<In<double>> ins_;
+    std::vector<double> y_, saved_;
+};
+
+/// Recorded on a tape of its own, with the operands `wanted` as variables under the names that the op gives them.
+struct OpAlone {
+    Tape tape;
+    std::vector<Var<double>> inputs, outputs;
+
+    OpAlone(const TapeState& source, const Record& record, const std::vector<std::size_t>& wanted) {
+        std::vector<Index> lines(record.input_count, absent);
+        for (std::size_t k = 0; k < record.input_count; ++k) {
+            const Index in = source.inputs(record)[k];
+            if (in == absent) continue;
+            const bool is_wanted = std::find(wanted.begin(), wanted.end(), k) != wanted.end();
+            const Var<double> x =
+                tape.leaf<double>(*source[in].shape, static_cast<const double*>(source[in].value), is_wanted);
+            x.named(record.op->input_name(k));
+            lines[k] = static_cast<Index>(x.line());
+            if (is_wanted) inputs.push_back(x);
+        }
+        TapeState& state = *tape.state();
+        const Index y = state.add_op(*record.op, true, Dtype::f64, lines.data(), lines.size());
+        outputs.push_back(Var<double>(inputs.front().state_ref(), y, state[y].epoch).named(record.op->name()));
+    }
 };
 
 } // namespace chalkgrad::detail

@@ -35,7 +35,16 @@ void measure_evaluation_rounding(CheckedProgram& s, Jacobians& jacobians);
 /// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩ for random v and w, exact at kinks too, since both sides take the same branch.
 Findings check_transpose(CheckedProgram& s, const Jacobians& jacobians);
 Findings check_identities(CheckedProgram& s, Jacobians& jacobians);
+/// The input an identity is about, by position; throws Error where there is none, or its arrays do not fit.
+std::size_t input_of(const CheckedProgram& s, const Identity& known);
+/// An op is a function, its backward a function of its own forward and of the cotangent, and both only assign.
 Findings check_contract(CheckedProgram& s);
+/// Jᵀw for a random w is the sum of the rows of J. A limit, a threshold, a maximum or a cast of cotangents is not.
+Findings check_additivity(CheckedProgram& s, Jacobians& jacobians);
+/// An operand's gradient does not depend on which others are wanted, nor on whether operands share one array.
+Findings check_operands(CheckedProgram& s);
+/// Long double, float and, where asked, both instruction sets agree with double.
+Findings check_kernels(CheckedProgram& s);
 Findings check_second_order(CheckedProgram& s);
 /// A few random directions instead of a Jacobian.
 struct AlongDirections {
@@ -48,8 +57,14 @@ std::optional<double> identities_along_cotangents(CheckedProgram& s, Generator& 
 
 // ---- verdict
 
-/// The report: every element of the Jacobians against its tolerance, and what the steps have found.
-GradcheckReport verdict_of(CheckedProgram& s, const Jacobians& jacobians, const Findings& found);
+/// Every element of the Jacobians against its tolerance.
+Findings judge(CheckedProgram& s, const Jacobians& jacobians);
+/// The whole Jacobian or random directions, as the options say, judged; what is left of it is in `jacobians`.
+Findings check_jacobians(CheckedProgram& s, Jacobians& jacobians);
+/// What concerns the backward of any program alike: the contract, the Jacobian, additivity.
+Findings check_backward(CheckedProgram& s, Jacobians& jacobians);
+/// The report: what all steps have found, and what is to be made of it.
+GradcheckReport verdict_of(CheckedProgram& s, Findings found);
 /// The same report, inconclusive where the inputs cannot show a fault, then with a better point.
 GradcheckReport with_blind_spots(CheckedProgram& s, const Jacobians& jacobians, GradcheckReport report);
 

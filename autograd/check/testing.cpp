@@ -32,7 +32,9 @@ std::string check_registered(const GradcheckOptions& options) {
         nlohmann::json json;
         try {
             json = detail::json_of(one.check(options));
-        } catch (const std::exception& error) { json = {{"error", error.what()}}; }
+        } catch (const std::exception& error) { json = {{"error", error.what()}}; } catch (...) {
+            json = {{"error", "the check threw something that is no std::exception"}};
+        }
         json["name"] = one.name;
         reports.push_back(std::move(json));
     }

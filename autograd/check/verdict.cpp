@@ -49,9 +49,9 @@ RowSize row_size(const Block& b, const Span& span) {
 /// Judges the elements of one block after the other.
 struct Judge {
     const CheckedProgram& s;
-    GradcheckReport& report;
+    Findings& found;
+    GradcheckReport& report = found.report;
     double worst_excess = -1;
-    bool unresolved = false, unfinite = false; ///< an element that decides nothing
 
     void block(const Block& b) {
         const bool smooth = std::none_of(b.on_kink.begin(), b.on_kink.end(), [](char kink) { return kink != 0; });
@@ -114,7 +114,7 @@ private:
         const double a = b.analytic[k], n = b.numeric[k], gap = std::abs(a - n);
         if (exact_scale > 0) report.dual = worse(report.dual, std::abs(a - b.dual[k]) / exact_scale);
         if (!std::isfinite(a) || !std::isfinite(n)) {
-            unfinite = true;
+            found.unfinite = true;
             if (std::isfinite(n) && b.error[k] <= s.options.tolerance * scale) { // a smooth point with a wild gradient
                 ++report.failed;
                 worst_excess = HUGE_VAL;
@@ -127,7 +127,7 @@ private:
         const bool within = gap <= s.options.tolerance * scale;
         const bool decided = gap > s.options.tolerance * scale + b.slack(k);
         if (decided) ++report.failed;
-        if (!decided && (!within || resolution > s.options.tolerance)) unresolved |= scale > 0 || gap > 0;
+        if (!decided && (!within || resolution > s.options.tolerance)) found.unresolved |= scale > 0 || gap > 0;
         if (within || decided) report.difference = std::max(report.difference, relative(gap, scale));
         const double excess = decided ? 1 + relative(gap, scale) : relative(gap, scale);
         if (excess > worst_excess) {
@@ -166,46 +166,47 @@ bool is_coarse(CheckedProgram& s) {
 
 } // namespace
 
-GradcheckReport verdict_of(CheckedProgram& s, const Jacobians& jacobians, const Findings& so_far) {
-    Findings found = so_far;
-    GradcheckReport& report = found.report;
-    Judge elements{s, report};
+Findings judge(CheckedProgram& s, const Jacobians& jacobians) {
+    Findings found;
+    Judge elements{s, found};
     for (const Block& b : jacobians.blocks) elements.block(b);
-    const bool broken = s.has_dual && !(report.transpose <= s.options.identity_tolerance);
-    if (broken && std::isfinite(report.transpose))
-        found.say(
-            fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ differ by "
-                        "{:.2g} of Σ|terms|",
-                report.transpose));
-    if (report.failed > 0 && !found.contract_broken && !s.has_dual && is_coarse(s)) {
-        report.verdict = Verdict::inconclusive;
-        found.say(
-            "the outputs do not move when the inputs move by 1e-10 of themselves: something in between computes in "
-            "single precision, "
-            "and differences tell nothing; compute in double");
-    } else if (report.failed > 0 || found.contract_broken || (broken && std::isfinite(report.transpose))) {
+    return found;
+}
+
+GradcheckReport verdict_of(CheckedProgram& s, Findings found) {
+    GradcheckReport& report = found.report;
+    const bool broken = s.has_dual && !(report.transpose <= s.options.identity_tolerance),
+               no_transpose = broken && std::isfinite(report.transpose);
+    if (found.failed() || no_transpose) {
         report.verdict = Verdict::fail;
-    } else if (elements.unfinite || broken) {
-        report.verdict = Verdict::inconclusive;
-        found.say("values or slopes at this point are not finite; choose another point");
-        name_unfinite(s, found);
-    } else if (elements.unresolved) {
-        report.verdict = Verdict::inconclusive;
-        found.say(
-            fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point "
-                        "where the output neither "
-                        "saturates nor overflows",
-                report.resolution, s.options.tolerance));
-    } else if (found.below_noise) {
-        report.verdict = Verdict::inconclusive;
-        found.say(
-            "what is left of the gradient at this point is no larger than its rounding errors; choose a point that "
-            "does not saturate");
-    } else if (found.nothing_seen) {
-        report.verdict = Verdict::inconclusive;
-    } else if (!report.kinks.empty()) {
-        report.verdict = Verdict::kink;
+        if (!found.failed())
+            found.say(
+                fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ "
+                            "differ by {:.2g} of Σ|terms|",
+                    report.transpose));
+        if (!found.contract_broken && !s.has_dual && is_coarse(s)) {
+            report.verdict = Verdict::inconclusive;
+            found.say(
+                "the outputs do not move when the inputs move by 1e-10 of themselves: something in between "
+                "computes in single precision, and differences tell nothing; compute in double");
+        }
+        return report;
     }
+    const std::pair<bool, std::string> doubts[] = {
+        {found.unfinite || broken, "values or slopes at this point are not finite; choose another point"},
+        {found.unresolved,
+            fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point "
+                        "where the output neither saturates nor overflows",
+                report.resolution, s.options.tolerance)},
+        {found.below_noise,
+            "what is left of the gradient at this point is no larger than its rounding errors; choose a "
+            "point that does not saturate"},
+        {found.nothing_seen, {}}};
+    const auto doubt = std::find_if(std::begin(doubts), std::end(doubts), [](const auto& one) { return one.first; });
+    if (doubt != std::end(doubts)) report.verdict = Verdict::inconclusive;
+    else if (!report.kinks.empty()) report.verdict = Verdict::kink;
+    if (doubt != std::end(doubts) && !doubt->second.empty()) found.say(doubt->second);
+    if (doubt == std::begin(doubts)) name_unfinite(s, found);
     return report;
 }
 

@@ -40,6 +40,24 @@ template <class T> void require_values(const Var<T>& x, Index i, const char* wha
                     " but no numbers: its tape is shape-only; record on Tape() instead");
 }
 
+/// Whether numbers of one of these lines reach line y at all, past ops that let no gradient through.
+bool reaches(const TapeState& tape, const std::vector<Index>& from, Index y) {
+    std::vector<char> reached(y + 1, 0);
+    for (const Index x : from)
+        if (x <= y) reached[x] = 1;
+    for (Index i = 0; i <= y; ++i)
+        for (std::size_t k = 0; tape[i].op != nullptr && k < tape[i].input_count; ++k)
+            if (const Index in = tape.inputs(tape[i])[k]; in != detail::absent) reached[i] |= reached[in];
+    return reached[y] != 0;
+}
+
+/// Why no gradient leaves line i.
+std::string why_none(const TapeState& tape, Index i) {
+    return reaches(tape, tape.variables, i)
+               ? " depends on variables through stop_gradient() only, which lets no gradient through"
+               : " depends on no variable; make the leaf with tape.variable()";
+}
+
 /// Where a sweep starts, and with which numbers.
 struct SweepStart {
     Index line;
@@ -102,8 +120,7 @@ template <class T> const Array<work_t<T>>& Var<T>::grad() const {
     const Record& record = (*state_)[i];
     if (record.grad == nullptr) {
         std::string message = "grad: not computed for " + state_->label(i);
-        if (!record.has(Record::needs_grad))
-            message += ": it depends on no variable; make the leaf with tape.variable()";
+        if (!record.has(Record::needs_grad)) message += ": it" + why_none(*state_, i);
         else if (!record.has(Record::variable) && !record.has(Record::keeps_grad))
             message += ": intermediates do not keep theirs; call keep_grad() before backward()";
         else message += ": call backward() on something that depends on it";
@@ -159,9 +176,7 @@ namespace {
 /// The same for a sweep that leaves gradients on the tape: y must have some to leave.
 template <class T> SweepStart backward_start(const Var<T>& y, const Array<work_t<T>>* cotangent) {
     const SweepStart start = sweep_start(y, "backward", cotangent);
-    if (!y.needs_grad())
-        throw Error("backward: " + y.state()->label(start.line) +
-                    " depends on no variable; make the leaf with tape.variable()");
+    if (!y.needs_grad()) throw Error("backward: " + y.state()->label(start.line) + why_none(*y.state(), start.line));
     return start;
 }
 
@@ -190,8 +205,11 @@ std::vector<Array<work_t<T>>> gradients(
     });
     for (std::size_t k = 0; k < xs.size(); ++k)
         if (!found[k])
-            throw Error(
-                "grad: " + tape.label(i) + " does not depend on " + tape.label(lines[k]) + "; there is no gradient");
+            throw Error("grad: " + tape.label(i) +
+                        (reaches(tape, {lines[k]}, i)
+                                ? " depends on " + tape.label(lines[k]) +
+                                      " through stop_gradient() only, which lets no gradient through"
+                                : " does not depend on " + tape.label(lines[k]) + "; there is no gradient"));
     return result;
 }
 

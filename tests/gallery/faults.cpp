@@ -15,6 +15,8 @@ using namespace chalkgrad;
 using namespace chalkgrad::gallery;
 
 BOOST_AUTO_TEST_CASE(each_is_caught_and_blamed) { survey_all(1); }
+BOOST_AUTO_TEST_CASE(each_is_caught_and_blamed_in_double_only) { survey_all(1, Form::double_only); }
+BOOST_AUTO_TEST_CASE(each_is_caught_and_blamed_as_a_users_op) { survey_all(1, Form::custom); }
 
 BOOST_AUTO_TEST_CASE(the_gallery_covers_every_kind_of_op) {
     BOOST_TEST(exhibits().size() >= 60u);
@@ -39,20 +41,22 @@ BOOST_AUTO_TEST_CASE(each_is_caught_along_directions) {
 BOOST_AUTO_TEST_CASE(faults_that_the_point_hides_are_inconclusive) {
     using Vars = std::vector<Var<double>>;
     using Point = std::vector<Array<double>>;
-    const auto check = [](const Point& point, const auto& f, const WrongVjp& wrong, bool double_only) {
+    const auto check = [](const Point& point, const auto& f, const WrongVjp& wrong, Form form) {
         const Tape tape;
         Vars inputs;
         for (const Array<double>& x : point) inputs.push_back(tape.variable(x));
         const Var<double> y = f(inputs);
-        const Planted fault(y, y.line(), wrong, double_only);
+        const Planted fault(y, y.line(), wrong, form);
         return gradcheck(Vars{y}, inputs);
     };
     const auto hidden = [&](const Point& point, const auto& f, const WrongVjp& wrong) {
-        const GradcheckReport report = check(point, f, wrong, true);
-        BOOST_TEST((report.verdict == Verdict::inconclusive), to_string(report));
-        BOOST_TEST_REQUIRE(report.proposal.size() == point.size(), to_string(report));
-        BOOST_TEST((check(report.proposal, f, wrong, true).verdict == Verdict::fail));
-        BOOST_TEST(!check(point, f, wrong, false));
+        for (const Form form : {Form::double_only, Form::custom}) {
+            const GradcheckReport report = check(point, f, wrong, form);
+            BOOST_TEST((report.verdict == Verdict::inconclusive), to_string(report));
+            BOOST_TEST_REQUIRE(report.proposal.size() == point.size(), to_string(report));
+            BOOST_TEST((check(report.proposal, f, wrong, form).verdict == Verdict::fail));
+        }
+        BOOST_TEST(!check(point, f, wrong, Form::rule));
     };
     Generator rng{Seed(0)};
     const Array<double> x = rng.uniform(-4, 4, Shape{3, 5}), u = rng.uniform(-4, 4, Shape{3, 5}), ones{1, 1, 1, 1, 1};
@@ -83,13 +87,13 @@ BOOST_AUTO_TEST_CASE(single_elements_are_seen) {
             const detail::TapeState& lines = *tape.state();
             const detail::Record& record = lines[static_cast<detail::Index>(y.line())];
             if (record.op == nullptr || !lines[lines.inputs(record)[0]].has(detail::Record::needs_grad)) continue;
-            detail::SingleOp<double> alone(lines, record);
+            detail::SingleOp alone(lines, record);
             alone.forward();
             double largest = 0;
             std::vector<double> one(y.size(), 0.);
             for (double& e : one) {
                 e = 1;
-                for (const double g : alone.vjp(0, one)) largest = std::max(largest, std::abs(g));
+                for (const double g : alone.vjp({0}, one)) largest = std::max(largest, std::abs(g));
                 e = 0;
             }
             if (largest == 0) continue;

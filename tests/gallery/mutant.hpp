@@ -30,10 +30,14 @@ struct Backward {
 };
 using WrongVjp = std::function<void(const Backward&)>;
 
+/// How the op stands on the tape: as a rule, as one that runs in double only, or as custom() makes it of two lambdas, which say
+/// nothing of kinks and lengths.
+enum class Form { rule, double_only, custom };
+
 class Mutant final : public Op {
 public:
-    Mutant(const Op& right, WrongVjp wrong, bool double_only = false)
-        : right_(right), wrong_(std::move(wrong)), double_only_(double_only) {}
+    Mutant(const Op& right, WrongVjp wrong, Form form = Form::rule)
+        : right_(right), wrong_(std::move(wrong)), form_(form) {}
 
     const char* name() const override { return right_.name(); }
     const char* input_name(std::size_t i) const override { return right_.input_name(i); }
@@ -42,19 +46,23 @@ public:
     void attributes(Attributes& out) const override { right_.attributes(out); }
     Shape shape(Shapes in) const override { return right_.shape(in); }
     std::size_t saved(Shapes in) const override { return right_.saved(in); }
-    double length_scale(Ins<double> in) const override { return right_.length_scale(in); }
-    bool has_kinks() const override { return right_.has_kinks(); }
+    double length_scale(Ins<double> in) const override { return form_ == Form::custom ? 1 : right_.length_scale(in); }
+    bool has_kinks() const override { return form_ != Form::custom && right_.has_kinks(); }
     bool skips_unwanted() const override { return right_.skips_unwanted(); }
     bool blocks_gradient() const override { return right_.blocks_gradient(); }
     const DtypeOp* conversion() const override { return right_.conversion(); }
-    bool runs_in(Dtype dtype) const override { return right_.runs_in(dtype) && (!double_only_ || dtype == Dtype::f64); }
+    bool runs_in(Dtype dtype) const override {
+        return right_.runs_in(dtype) && (form_ == Form::rule || dtype == Dtype::f64);
+    }
 
 #define CHALKGRAD_DELEGATE(T)                                                                    \
     void forward(Ins<T> in, Out<T> y, T* saved) const override { right_.forward(in, y, saved); } \
     void vjp(Ins<T> in, In<T> y, In<T> gy, const T* saved, Outs<T> gx) const override { spoilt(in, y, gy, saved, gx); }
     CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_DELEGATE)
 #undef CHALKGRAD_DELEGATE
-    void kinks(Ins<double> in, KinkSides& out) const override { right_.kinks(in, out); }
+    void kinks(Ins<double> in, KinkSides& out) const override {
+        if (has_kinks()) right_.kinks(in, out);
+    }
     void kinks(Ins<long double> in, KinkSides& out) const override { right_.kinks(in, out); }
 
     Op* copy_to(void* place) const override { return ::new (place) Mutant(*this); }
@@ -93,7 +101,7 @@ private:
     }
     const Op& right_;
     WrongVjp wrong_;
-    bool double_only_; ///< as a user's lambdas are
+    Form form_;
 };
 
 /// The last line of that op before y; a composite records several.
@@ -106,11 +114,11 @@ inline std::size_t line_of(const Var<double>& y, const std::string& op) {
 /// Puts a mutant in the place of the op of one line while it lives.
 class Planted {
 public:
-    Planted(const Var<double>& y, std::size_t line, WrongVjp wrong, bool double_only = false)
+    Planted(const Var<double>& y, std::size_t line, WrongVjp wrong, Form form = Form::rule)
         : state_(y.state_ref()),
           line_(static_cast<detail::Index>(line)),
           right_(*(*state_)[line_].op),
-          mutant_(right_, std::move(wrong), double_only) {
+          mutant_(right_, std::move(wrong), form) {
         (*state_)[line_].op = &mutant_;
     }
     Planted(const Planted&) = delete;

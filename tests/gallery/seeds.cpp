@@ -24,6 +24,7 @@ bool unconverged(const Sample& sample, double scale) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(each_fault_is_caught_with_every_seed) { survey_all(20); }
+BOOST_AUTO_TEST_CASE(each_fault_of_a_users_op_is_caught_with_every_seed) { survey_all(20, Form::custom); }
 
 // Points that saturate or overflow may be inconclusive, and kinks may be met; nothing may be called wrong.
 BOOST_AUTO_TEST_CASE(right_ops_raise_nothing_at_any_scale) {

@@ -128,13 +128,19 @@ BOOST_AUTO_TEST_CASE(blame_names_the_line_and_the_cause) {
 
 BOOST_AUTO_TEST_CASE(softmax_is_not_blind) { // G15
     for (const double factor : {1.0, 2.0, 0.0}) {
-        const auto report = check({{1, 2, -0.5}}, [factor](const Vars& x) {
+        const auto f = [factor](const Vars& x) {
             // factor·softmax′ in the backward, softmax in the forward
             const Var<double> y = softmax(x[0]);
             return factor * y + stop_gradient((1 - factor) * y);
-        });
-        // stop_gradient holds its value fixed in the differences too; with factor 0 nothing depends on x.
-        BOOST_TEST((report.verdict == (factor == 0 ? Verdict::inconclusive : Verdict::pass)));
+        };
+        const std::vector<Doubles> point = {{1, 2, -0.5}};
+        BOOST_TEST((check(point, f).verdict == (factor == 1 ? Verdict::pass : Verdict::fail)), factor);
+        // Held fixed in the differences too, what lies behind a stop is a constant; with factor 0 nothing depends on x.
+        GradcheckOptions held;
+        held.hold_stops = true;
+        BOOST_TEST(
+            (chalkgrad::gradcheck(f, point, held).verdict == (factor == 0 ? Verdict::inconclusive : Verdict::pass)),
+            factor);
     }
     const auto wrong = [](double factor) {
         Tape t;
@@ -196,9 +202,11 @@ BOOST_AUTO_TEST_CASE(kinks_are_no_errors) { // G17, G04
     BOOST_TEST(near_report.kinks.size() == 1u);
 
     // A slope of 2 at the kink lies outside the slopes on both sides.
-    const GradcheckReport steep =
-        check({{7}}, [](const Vars& x) { return 2 * clamp(x[0], {}, 7.0) - stop_gradient(clamp(x[0], {}, 7.0)); });
-    BOOST_TEST((steep.verdict == Verdict::kink)); // the stopped part is a constant: slopes 2 and 0
+    const auto steep = [](const Vars& x) { return 2 * clamp(x[0], {}, 7.0) - stop_gradient(clamp(x[0], {}, 7.0)); };
+    BOOST_TEST((check({{7}}, steep).verdict == Verdict::fail));
+    GradcheckOptions held; // the stopped part is a constant then: slopes 2 and 0
+    held.hold_stops = true;
+    BOOST_TEST((chalkgrad::gradcheck(steep, {{7}}, held).verdict == Verdict::kink));
 }
 
 BOOST_AUTO_TEST_CASE(whole_programs) {

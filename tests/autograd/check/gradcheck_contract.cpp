@@ -12,6 +12,7 @@
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
+#include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/shape/shape_ops.hpp>
 
 namespace test_gradcheck_contract {
@@ -101,7 +102,8 @@ BOOST_AUTO_TEST_CASE(rules_that_break_what_the_tape_relies_on) {
     refused(check(Broken::writes_to_input), "must leave its inputs as they are");
     refused(check(Broken::writes_backwards), "");
     refused(check(Broken::float_differs), "the float kernels give another answer");
-    refused(check(Broken::forgets_tangents), "saved numbers");
+    // It saves nothing, so nothing is said of saved numbers.
+    refused(check(Broken::forgets_tangents), "must compute in the type it runs in");
 }
 
 BOOST_AUTO_TEST_CASE(backwards_that_are_right_in_the_program_at_hand_only) {
@@ -199,8 +201,36 @@ BOOST_AUTO_TEST_CASE(functions_that_are_none) {
                 point),
         "shape depends on the numbers");
     refused(gradcheck([](const Vars& v) { return v[0] * v[0].value()(0); }, point), "beside the tape");
-    // Meant to stay: stop_gradient says so.
-    BOOST_TEST((gradcheck([](const Vars& v) { return v[0] * stop_gradient(v[0]); }, point).verdict == Verdict::pass));
+}
+
+// Differences see through a stop; held fixed it is what the backward takes it for.
+BOOST_AUTO_TEST_CASE(stops_are_named) {
+    const auto stopped = [](const Vars& v) { return v[0] * stop_gradient(v[0]); };
+    const GradcheckReport report = gradcheck(stopped, point);
+    refused(report, "line 1 (stop_gradient): differences see through it");
+    BOOST_TEST_REQUIRE(report.blame.size() == 1u);
+    BOOST_TEST(report.blame[0].op == "stop_gradient");
+    BOOST_TEST(report.worst.numeric == 2 * report.worst.analytic);
+    GradcheckOptions held;
+    held.hold_stops = true;
+    BOOST_TEST((gradcheck(stopped, point, held).verdict == Verdict::pass));
+    // One that changes no slope passes, and is named all the same.
+    const auto shifted = [](const Vars& v) {
+        const Var<double> most = stop_gradient(amax(v[0]));
+        return most + log(sum(exp(v[0] - most)));
+    };
+    refused(gradcheck(shifted, point), "differences see through it", Verdict::pass);
+    // The tape is as it was: what only a stop connects has no gradient, and is told why.
+    const Tape tape;
+    const auto x = tape.variable(point[0], "x"), y = stop_gradient(x) * 2;
+    gradcheck(Vars{y}, Vars{x});
+    BOOST_TEST(!y.needs_grad());
+    const auto told = [](const Error& e) {
+        return std::string(e.what()).find("through stop_gradient() only") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION(sum(y).backward(), Error, told);
+    BOOST_CHECK_EXCEPTION(grad(sum(y), Vars{x}), Error, told);
+    BOOST_CHECK_EXCEPTION((void)y.grad(), Error, told);
 }
 
 BOOST_AUTO_TEST_CASE(points_that_are_no_numbers) {

@@ -85,6 +85,7 @@ GradcheckReport check(const Rows& rows, const Doubles& x, const std::vector<Iden
     const auto leaf = tape.variable(x, "x");
     GradcheckOptions options;
     options.identities = identities;
+    options.blind_spots = false; // beyond its corner a slope of one side is wrong
     return gradcheck(Vars{apply(rows, leaf)}, Vars{leaf}, options);
 }
 
