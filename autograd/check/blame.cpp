@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -12,6 +11,50 @@
 
 namespace chalkgrad {
 namespace {
+
+struct CauseInWords {
+    Cause cause;
+    std::string_view name;
+    const char* says;
+};
+constexpr CauseInWords causes[] = {{Cause::unknown, "unknown", ""},
+    {Cause::contract, "contract", "its backward is no linear function of the cotangent alone"},
+    {Cause::not_finite, "not_finite",
+        "the gradient is not finite where the slope is: a division by zero, a root or a logarithm"},
+    {Cause::never_written, "never_written", "the gradient is zero: it was never written"},
+    {Cause::sign, "sign", "the sign is wrong"}, {Cause::factor, "factor", "off by a constant factor"},
+    {Cause::transposed, "transposed", "the Jacobian is transposed: the forward map where its transpose should be"},
+    {Cause::misplaced, "misplaced",
+        "gradients arrive at the wrong elements: an axis, a stride, an order, or the other branch"},
+    {Cause::not_summed, "not_summed",
+        "contributions are missing: overwritten where they should be added up, or not summed over the broadcast axis"},
+    {Cause::gain, "gain",
+        "each output's gradient, or each input's, has a factor of its own: a gain or a slope is missing or applied "
+        "twice"},
+    {Cause::slopes, "slopes",
+        "single elements have wrong slopes: look at the formula of the derivative, its powers and constants"},
+    {Cause::along_x, "along_x", "a term along x is missing or has a wrong weight: the statistic depends on x too"},
+    {Cause::along_centred_x, "along_centred_x",
+        "a term along x - mean(x) is missing or has a wrong weight: the variance depends on x too"},
+    {Cause::statistic, "statistic",
+        "each row misses a multiple of itself and of x: the statistic is another one, by its mean, its root or its "
+        "epsilon"},
+    {Cause::mean_of_cotangent, "mean_of_cotangent",
+        "a constant is missing in every row: the mean of the cotangent, or of x, was not subtracted"},
+    {Cause::rank_one, "rank_one",
+        "a rank-1 term is missing or has a wrong weight: the sum over the row that every element shares"},
+    {Cause::epsilon, "epsilon",
+        "wrong where the numbers are small, right elsewhere: epsilon was dropped in the backward"},
+    {Cause::small_term, "small_term", "a small term is missing: an approximation of the slope, or a sum cut short"},
+    {Cause::branch, "branch",
+        "right for some rows, wrong for others: a branch of the forward, such as a floor, was not followed"},
+    {Cause::should_be_zero, "should_be_zero",
+        "some gradients should be exactly zero: a mask or a clamp was forgotten, or a reduction runs over the wrong "
+        "axis"},
+    {Cause::zeroed, "zeroed",
+        "some gradients are zero that should not be: a branch closed too much, or a path of dependence left out"},
+    {Cause::some_elements, "some_elements",
+        "a few elements are wrong and all others right: the term of a special element is missing"}};
 
 WrongJacobian dense(const detail::CheckedProgram& s, const detail::Block& block) {
     const Var<double>& x = s.inputs.front();
@@ -43,44 +86,15 @@ std::pair<Cause, std::string> cause_of(
 } // namespace
 
 const char* describe(Cause cause) {
-    static const std::map<Cause, const char*> words = {
-        {Cause::contract, "its backward is no linear function of the cotangent alone"},
-        {Cause::not_finite, "the gradient is not finite where the slope is: a division by zero, a root or a logarithm"},
-        {Cause::never_written, "the gradient is zero: it was never written"}, {Cause::sign, "the sign is wrong"},
-        {Cause::factor, "off by a constant factor"},
-        {Cause::transposed, "the Jacobian is transposed: the forward map where its transpose should be"},
-        {Cause::misplaced, "gradients arrive at the wrong elements: an axis, a stride, an order, or the other branch"},
-        {Cause::not_summed,
-            "contributions are missing: overwritten where they should be added up, or not summed over "
-            "the broadcast axis"},
-        {Cause::gain,
-            "each output's gradient, or each input's, has a factor of its own: a gain or a slope is missing "
-            "or applied twice"},
-        {Cause::slopes,
-            "single elements have wrong slopes: look at the formula of the derivative, its powers and constants"},
-        {Cause::along_x, "a term along x is missing or has a wrong weight: the statistic depends on x too"},
-        {Cause::along_centred_x,
-            "a term along x - mean(x) is missing or has a wrong weight: the variance depends on x too"},
-        {Cause::statistic,
-            "each row misses a multiple of itself and of x: the statistic is another one, by its mean, "
-            "its root or its epsilon"},
-        {Cause::mean_of_cotangent,
-            "a constant is missing in every row: the mean of the cotangent, or of x, was not subtracted"},
-        {Cause::rank_one,
-            "a rank-1 term is missing or has a wrong weight: the sum over the row that every element shares"},
-        {Cause::epsilon, "wrong where the numbers are small, right elsewhere: epsilon was dropped in the backward"},
-        {Cause::small_term, "a small term is missing: an approximation of the slope, or a sum cut short"},
-        {Cause::branch,
-            "right for some rows, wrong for others: a branch of the forward, such as a floor, was not followed"},
-        {Cause::should_be_zero,
-            "some gradients should be exactly zero: a mask or a clamp was forgotten, or a "
-            "reduction runs over the wrong axis"},
-        {Cause::zeroed,
-            "some gradients are zero that should not be: a branch closed too much, or a path of dependence left out"},
-        {Cause::some_elements,
-            "a few elements are wrong and all others right: the term of a special element is missing"}};
-    const auto found = words.find(cause);
-    return found == words.end() ? "" : found->second;
+    return std::find_if(std::begin(causes), std::end(causes), [&](const auto& one) {
+        return one.cause == cause;
+    })->says;
+}
+
+Cause cause_named(std::string_view name) {
+    for (const CauseInWords& one : causes)
+        if (one.name == name) return one.cause;
+    throw Error(fmt::format("'{}' is no cause", name));
 }
 
 std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {

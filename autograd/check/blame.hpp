@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,33 +11,35 @@
 
 namespace chalkgrad {
 
-/// What a wrong gradient looks like beside the right one.
+/// What a wrong gradient looks like beside the right one; describe() says it in words.
 enum class Cause {
     unknown,
-    contract,          ///< no wrong Jacobian: the backward is not what the tape relies on
-    not_finite,        ///< NaN or infinite where the slope is finite
-    never_written,     ///< zero throughout
-    sign,              ///< times −1
-    factor,            ///< times a constant
-    transposed,        ///< the Jacobian's transpose
-    misplaced,         ///< at the wrong elements
-    not_summed,        ///< only some of the outputs that an element feeds have contributed
-    gain,              ///< each output's row has a factor of its own
-    slopes,            ///< single elements: the slope itself
-    along_x,           ///< a multiple of x is missing in every row: the statistic depends on x too
-    along_centred_x,   ///< a multiple of x − mean(x), with or without a constant
-    statistic,         ///< a multiple of the right row and of x: another mean square, or another root of it
-    mean_of_cotangent, ///< a constant is missing in every row
-    rank_one,          ///< a product of two vectors is missing in every row: a sum over the row
-    epsilon,           ///< wrong only where the numbers are small
-    small_term,        ///< an approximation of the slope
-    branch,            ///< right for some rows of the input, wrong for others
-    should_be_zero,    ///< a mask or a clamp was forgotten
-    zeroed,            ///< a path, or a branch, was left out
-    some_elements      ///< a few elements are wrong, all others right to the last digits
+    contract, ///< no wrong Jacobian: the backward is not what the tape relies on
+    not_finite,
+    never_written,
+    sign,
+    factor,
+    transposed,
+    misplaced,
+    not_summed,
+    gain,
+    slopes,
+    along_x,
+    along_centred_x,
+    statistic,
+    mean_of_cotangent,
+    rank_one,
+    epsilon,
+    small_term,
+    branch,
+    should_be_zero,
+    zeroed,
+    some_elements
 };
 /// What to look for, as one sentence without a full stop; empty for unknown.
 const char* describe(Cause cause);
+/// The cause of that name, as exercises.json spells it; throws Error where there is none.
+Cause cause_named(std::string_view name);
 
 /// One line whose vjp is not the transpose of its own forward's derivative.
 struct Blame {

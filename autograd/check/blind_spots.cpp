@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -86,79 +87,81 @@ bool has_idle_input(CheckedProgram& s) {
     return std::any_of(largest.begin(), largest.end(), [](double f) { return !(f > 1e-12); });
 }
 
+using Point = std::vector<Array<double>>;
+
+/// Calls f with the inputs at these numbers, unless an op refuses them or an output is not finite there.
+template <class F> void at_point(CheckedProgram& s, const Point& point, F f) {
+    try {
+        for (std::size_t x = 0; x < s.inputs.size(); ++x)
+            std::copy(point[x].begin(), point[x].end(), s.program.values(s.inputs[x].line()));
+        s.program.run();
+        if (s.all_finite()) f();
+    } catch (const std::exception&) {}
+}
+
 /// Draws points of several scales until one has no blind spot, and says how it begins.
 void propose(CheckedProgram& s, GradcheckReport& report) {
     for (const double scale : {1.0, 3.0, 10.0, 30.0, 0.1, 0.01})
         for (std::uint64_t which = 0; which < 3; ++which) {
             Generator rng = s.stream(9, which);
-            std::vector<Array<double>> point;
+            Point point;
             for (const Var<double>& x : s.inputs) {
                 point.push_back(rng.normal(0, scale, x.shape()));
                 if (which == 2) // for roots and logarithms
                     for (double& v : point.back()) v = std::abs(v);
-                std::copy(point.back().begin(), point.back().end(), s.program.values(x.line()));
             }
-            try {
-                s.program.run();
-                if (!s.all_finite() || has_idle_input(s)) continue;
+            bool shows = false;
+            at_point(s, point, [&] {
                 const BlindSpots left = blind_spots_of_values(s);
-                if (std::any_of(left.begin(), left.end(), [](const BlindSpot& spot) { return !spot.lone; })) continue;
-            } catch (const std::exception&) {
-                continue; // the op refuses such numbers
-            }
+                shows = !has_idle_input(s) &&
+                        std::all_of(left.begin(), left.end(), [](const BlindSpot& spot) { return spot.lone; });
+            });
+            if (!shows) continue;
             report.proposal = std::move(point);
             std::string first;
             for (std::size_t x = 0; x < s.inputs.size(); ++x)
                 if (report.proposal[x].size() > 0)
                     first += fmt::format("{}{} begins with {:.3g}", first.empty() ? "" : ", ", describe(s.inputs[x]),
                         report.proposal[x].data()[0]);
-            say(report.why, fmt::format("a point that would show it: random numbers of size {:g} (report.proposal; {})",
-                                scale, first));
-            return;
+            return say(report.why, fmt::format("a point that would show it: random numbers of size {:g} "
+                                               "(report.proposal; {})",
+                                       scale, first));
         }
 }
 
 // ---- beyond the point
 
-/// Whether the backward and differences of ⟨w, y⟩ clearly disagree along a random direction, with every input `factor` times what it is.
-bool disagrees_at(CheckedProgram& s, double factor, Generator rng) {
+/// Whether the backward and differences of ⟨w, y⟩ clearly disagree along a random direction, at a point.
+bool disagrees_at(CheckedProgram& s, const Point& point, Generator rng) {
     std::vector<Array<double>> w, v = draw_directions(s, rng);
     for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
-    const auto base = [&](std::size_t x, std::size_t j) { // no multiple of a lone 0 leaves it
-        const double v = s.inputs[x].data()[j];
-        return v == 0 && s.inputs[x].size() == 1 ? 1 : v;
-    };
+    for (std::size_t x = 0; x < v.size(); ++x) v[x] *= point[x];
+    Gap<double> gap;
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const std::vector<double> gradient = gradients_of(s, s.program, y, w[y]);
+        std::size_t k = 0;
+        for (const Array<double>& direction : v)
+            for (const double along : direction) gap.add(-gradient[k++] * along);
+    }
     const auto at = [&](double t) {
-        for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            for (std::size_t j = 0; j < v[x].size(); ++j)
-                s.program.values(s.inputs[x].line())[j] = factor * base(x, j) * (1 + t * v[x].data()[j]);
-        s.program.run();
         double sum = 0;
-        for (std::size_t y = 0; y < s.outputs.size(); ++y)
-            sum = std::inner_product(w[y].begin(), w[y].end(), s.program.values(s.output_lines[y]), sum);
+        Point there = point;
+        for (std::size_t x = 0; x < v.size(); ++x) there[x] += t * v[x];
+        at_point(s, there, [&] {
+            for (std::size_t y = 0; y < s.outputs.size(); ++y)
+                sum = std::inner_product(w[y].begin(), w[y].end(), s.program.values(s.output_lines[y]), sum);
+        });
         return sum;
     };
     constexpr double h = 1e-3, step[3] = {h, 2 * h, 3 * h};
-    double up[3], down[3];
-    for (int k = 0; k < 3; ++k) {
-        up[k] = at(step[k]);
-        down[k] = at(-step[k]);
-    }
-    at(0);
+    const double up[3] = {at(h), at(2 * h), at(3 * h)}, down[3] = {at(-h), at(-2 * h), at(-3 * h)};
     const Estimate<double> slope = central_estimate(up, down, step);
-    Gap<double> gap;
     gap.add(slope.slope);
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        s.program.backward(s.output_lines[y], w[y].data());
-        for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            if (const double* g = s.program.gradient(s.inputs[x].line()))
-                for (std::size_t j = 0; j < v[x].size(); ++j) gap.add(-g[j] * v[x].data()[j] * factor * base(x, j));
-    }
     return std::abs(gap.gap) > 1e-5 * gap.terms + 10 * slope.error;
 }
 
 /// Checks the program recorded anew at another point.
-GradcheckReport check_at(const CheckedProgram& s, const std::vector<Array<double>>& point) {
+GradcheckReport check_at(const CheckedProgram& s, const Point& point) {
     const TapeState& source = *s.outputs.front().state();
     const Tape tape;
     TapeState& state = *tape.state();
@@ -187,37 +190,36 @@ GradcheckReport check_at(const CheckedProgram& s, const std::vector<Array<double
 /// what one number alone could not show is taken from the list.
 void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
     bool seen = false;
-    for (const double factor : {-1., 3., -3., 10., -10., 30., -30., 100., -100., 0.1, 0.01}) try {
-            const bool wrong = disagrees_at(s, factor, s.stream(13));
-            if (!s.all_finite()) continue;
+    for (const double factor : {-1., 3., -3., 10., -10., 30., -30., 100., -100., 0.1, 0.01}) {
+        Point point;
+        for (const Var<double>& x : s.inputs) {
+            point.push_back(x.value());
+            if (x.size() == 1 && point.back().data()[0] == 0) point.back().data()[0] = 1; // no multiple of 0 leaves it
+            point.back() *= factor;
+        }
+        std::optional<GradcheckReport> there;
+        at_point(s, point, [&] {
             seen = true;
             const BlindSpots still = blind_spots_of_values(s);
             const auto shown = std::stable_partition(lone.begin(), lone.end(), [&](const BlindSpot& spot) {
-                if (spot.idle) return has_idle_input(s);
-                return std::any_of(
-                    still.begin(), still.end(), [&](const BlindSpot& one) { return one.says == spot.says; });
+                return spot.idle ? has_idle_input(s)
+                                 : std::any_of(still.begin(), still.end(),
+                                       [&](const BlindSpot& one) { return one.says == spot.says; });
             });
-            if (!wrong && shown == lone.end()) continue;
-            std::vector<Array<double>> point;
-            for (const Var<double>& x : s.inputs) {
-                point.push_back(x.value());
-                std::copy_n(s.program.values(x.line()), x.size(), point.back().begin());
-            }
-            const GradcheckReport there = check_at(s, point);
+            if (shown != lone.end() || disagrees_at(s, point, s.stream(13))) there = check_at(s, point);
             lone.erase(shown, lone.end());
-            if (there.verdict != Verdict::fail) continue;
-            const JacobianElement& worst = there.worst;
-            say(report.why,
-                fmt::format(
-                    "beyond this point the backward is wrong: with every number times {:g} (report.proposal) it "
-                    "gives {:.6g} for d {}[{}] / d {}[{}], where differences give {:.6g}",
-                    factor, worst.analytic, worst.output, fmt::join(worst.output_index, ", "), worst.input,
-                    fmt::join(worst.index, ", "), worst.numeric));
-            report.verdict = Verdict::inconclusive;
-            report.proposal = std::move(point);
-            return lone.clear();
-        } catch (const std::exception&) { // an op refuses such numbers
-        }
+        });
+        if (!there || there->verdict != Verdict::fail) continue;
+        const JacobianElement& worst = there->worst;
+        say(report.why,
+            fmt::format("beyond this point the backward is wrong: with every number times {:g} (report.proposal) it "
+                        "gives {:.6g} for d {}[{}] / d {}[{}], where differences give {:.6g}",
+                factor, worst.analytic, worst.output, fmt::join(worst.output_index, ", "), worst.input,
+                fmt::join(worst.index, ", "), worst.numeric));
+        report.verdict = Verdict::inconclusive;
+        report.proposal = std::move(point);
+        return lone.clear();
+    }
     if (!seen) say(report.notes, "what the program does beyond these numbers was not seen: it is not finite there");
 }
 

@@ -21,20 +21,6 @@ Array<double> to_array(const nlohmann::json& json) {
     return x;
 }
 
-nlohmann::json to_json(const Array<double>& x) {
-    nlohmann::json numbers = nlohmann::json::array();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const double v = x.data()[i];
-        if (v - v == 0) numbers.push_back(v);
-        else numbers.push_back(v != v ? "nan" : v > 0 ? "inf" : "-inf");
-    }
-    return {{"shape", std::vector<std::size_t>(x.shape().begin(), x.shape().end())}, {"numbers", std::move(numbers)}};
-}
-
-std::string text(const nlohmann::json& json) {
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 nlohmann::json answer_at(const Solution& solution, const nlohmann::json& point) {
     nlohmann::json answer;
     try {
@@ -46,11 +32,11 @@ nlohmann::json answer_at(const Solution& solution, const nlohmann::json& point) 
             std::vector<Var<double>> variables;
             for (const Array<double>& x : inputs) variables.push_back(tape.variable(x));
             const Var<double> y = f(variables);
-            answer["y"] = to_json(y.value());
+            answer["y"] = detail::json_of(y.value());
             const Array<double> gy = to_array(point.at("cotangent"));
             if (gy.shape() != y.value().shape()) return answer;
             y.backward(gy);
-            for (const Var<double>& x : variables) answer["gradients"].push_back(to_json(x.grad()));
+            for (const Var<double>& x : variables) answer["gradients"].push_back(detail::json_of(x.grad()));
         }
         GradcheckOptions options;
         options.blind_spots = false; // the points of an exercise cover each other
@@ -83,7 +69,7 @@ Var<double> record(const Solution& solution, const std::vector<Var<double>>& inp
 }
 
 std::string answer(const Solution& solution, const std::string& request) {
-    return text({{"points", answers(solution, nlohmann::json::parse(request))}});
+    return detail::text_of({{"points", answers(solution, nlohmann::json::parse(request))}});
 }
 
 std::string answer_all(const std::string& exercise, const std::string& request) {
@@ -94,7 +80,7 @@ std::string answer_all(const std::string& exercise, const std::string& request) 
         if (solution.exercise == exercise && solution.inputs == asked.at("points").at(0).at("inputs").size())
             all["points"] = answers(solution, asked);
     }
-    return text(all);
+    return detail::text_of(all);
 }
 
 } // namespace chalkgrad::exercise

@@ -11,80 +11,65 @@ namespace chalkgrad {
 namespace detail {
 namespace {
 
-/// Outputs and gradients of ⟨w, y⟩, one behind the other.
-template <class U>
-std::vector<double> answers(CheckedProgram& s, Replay<U>& program, const std::vector<Array<double>>& w) {
-    std::vector<double> all;
-    for (const std::size_t line : s.output_lines)
-        std::transform(program.values(line), program.values(line) + program.size(line), std::back_inserter(all),
-            [](U v) { return static_cast<double>(v); });
-    for (std::size_t y = 0; y < s.outputs.size(); ++y)
-        for (const U g : gradients_of(s, program, y, w[y])) all.push_back(static_cast<double>(g));
-    return all;
-}
-
-/// One of the arrays that answers() joins, and what rounding inside the ops may change there.
-struct Part {
+/// An output or a gradient of ⟨w, y⟩, and what rounding inside the ops may change there, in units of epsilon.
+struct Answer {
     std::string name;
-    std::size_t size;
     double loss;
+    std::vector<double> numbers;
 };
-std::vector<Part> parts(const CheckedProgram& s, double epsilon) {
-    std::vector<Part> all;
+template <class U>
+std::vector<Answer> answers(CheckedProgram& s, Replay<U>& program, const std::vector<Array<double>>& w) {
+    std::vector<Answer> all;
+    double ratio = 1; // a value weighs up to the size of x / length, and is rounded as often
+    for (std::size_t x = 0; x < s.inputs.size(); ++x)
+        ratio = std::max(ratio, CheckedProgram::size_of(s.inputs[x]) / s.shortest(x));
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        // A value weighs up to the size of x / length, and rounded as often.
-        double ratio = 1;
-        for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            ratio = std::max(ratio, CheckedProgram::size_of(s.inputs[x]) / s.shortest(x));
-        const double loss = 100 * epsilon * ratio * std::max(1.0, CheckedProgram::size_of(s.outputs[y]));
-        all.push_back({"output " + describe(s.outputs[y]), s.outputs[y].size(), loss});
+        const U* values = program.values(s.output_lines[y]);
+        all.push_back(
+            {"output " + describe(s.outputs[y]), 100 * ratio * std::max(1.0, CheckedProgram::size_of(s.outputs[y])),
+                {values, values + s.outputs[y].size()}});
     }
-    for (std::size_t y = 0; y < s.outputs.size(); ++y)
-        for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            all.push_back({"the gradient of " + describe(s.inputs[x]), s.inputs[x].size(), s.loss(y, x, epsilon)});
+    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+        const std::vector<U> gradients = gradients_of(s, program, y, w[y]);
+        auto from = gradients.begin();
+        for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+            const auto to = from + static_cast<std::ptrdiff_t>(s.inputs[x].size());
+            all.push_back({"the gradient of " + describe(s.inputs[x]), s.loss(y, x, 1), {from, to}});
+            from = to;
+        }
+    }
     return all;
 }
 
-/// Compares two answers, part by part; `allowed` is what rounding of the inputs changes. The first difference in words,
-/// or nothing.
-std::string disagreement(const CheckedProgram& s, const std::vector<double>& mine, const std::vector<double>& theirs,
-    const std::vector<double>& allowed, double epsilon) {
-    std::size_t at = 0;
-    for (const Part& part : parts(s, epsilon)) {
+/// Compares two lists of answers; `moves` are answers at inputs that are rounded otherwise. The first difference in words, or nothing.
+std::string disagreement(const std::vector<Answer>& mine, const std::vector<Answer>& theirs,
+    const std::vector<std::vector<Answer>>& moves, double epsilon) {
+    for (std::size_t n = 0; n < mine.size(); ++n) {
+        const std::vector<double>&here = mine[n].numbers, &there = theirs[n].numbers;
         double scale = 0, slack = 0;
-        for (std::size_t i = at; i < at + part.size; ++i) {
-            if (std::isfinite(mine[i])) scale = std::max(scale, std::abs(mine[i]));
-            if (std::isfinite(allowed[i])) slack = std::max(slack, allowed[i]);
+        for (std::size_t i = 0; i < here.size(); ++i) {
+            if (std::isfinite(here[i])) scale = std::max(scale, std::abs(here[i]));
+            for (const std::vector<Answer>& moved : moves)
+                if (const double change = std::abs(moved[n].numbers[i] - moves[0][n].numbers[i]); std::isfinite(change))
+                    slack = std::max(slack, change);
         }
-        for (std::size_t i = at; i < at + part.size; ++i)
-            if (std::isfinite(mine[i]) && std::isfinite(theirs[i]) &&
-                std::abs(mine[i] - theirs[i]) > 100 * epsilon * scale + 20 * slack + part.loss)
-                return fmt::format("{} is {:.16g} there, {:.16g} here", part.name, theirs[i], mine[i]);
-        at += part.size;
+        for (std::size_t i = 0; i < here.size(); ++i)
+            if (std::isfinite(here[i]) && std::isfinite(there[i]) &&
+                std::abs(here[i] - there[i]) > epsilon * (100 * scale + mine[n].loss) + 20 * slack)
+                return fmt::format("{} is {:.16g} there, {:.16g} here", mine[n].name, there[i], here[i]);
     }
     return {};
 }
 
-/// How far answers move when inputs change by a few units of epsilon; `possible` turns false where that crosses a kink.
-std::vector<double> movement(CheckedProgram& s, const std::vector<double>& here, const std::vector<Array<double>>& w,
-    double epsilon, bool& possible) {
-    std::vector<double> most(here.size(), 0);
-    for (std::uint64_t which = 3; which < 6 && possible; ++which)
-        possible = s.at_perturbed_inputs(which, 4 * epsilon, [&] {
-            const std::vector<double> there = answers(s, s.program, w);
-            for (std::size_t i = 0; i < here.size(); ++i) most[i] = std::max(most[i], std::abs(there[i] - here[i]));
-        });
-    return most;
-}
-
 /// The first difference that is more than what rounding of the inputs makes, in words, or nothing.
-std::string lasting_disagreement(CheckedProgram& s, const std::vector<double>& mine, const std::vector<double>& theirs,
+std::string lasting_disagreement(CheckedProgram& s, const std::vector<Answer>& mine, const std::vector<Answer>& theirs,
     const std::vector<Array<double>>& w, double epsilon) {
-    if (disagreement(s, mine, theirs, std::vector<double>(mine.size(), 0), epsilon).empty()) return {};
+    if (disagreement(mine, theirs, {}, epsilon).empty()) return {};
     s.restore();
-    bool possible = true;
-    const std::vector<double> moves = movement(s, answers(s, s.program, w), w, epsilon, possible);
-    return possible ? disagreement(s, mine, theirs, moves, epsilon) : std::string();
+    std::vector<std::vector<Answer>> moves = {answers(s, s.program, w)};
+    for (std::uint64_t which = 3; which < 6; ++which)
+        if (!s.at_perturbed_inputs(which, 4 * epsilon, [&] { moves.push_back(answers(s, s.program, w)); })) return {};
+    return disagreement(mine, theirs, moves, epsilon);
 }
 
 template <class U> void compare_scalar(CheckedProgram& s, const std::vector<Array<double>>& w, Findings& found) {
@@ -95,7 +80,7 @@ template <class U> void compare_scalar(CheckedProgram& s, const std::vector<Arra
         for (std::size_t j = 0; j < x.size(); ++j)
             s.program.values(x.line())[j] = static_cast<double>(static_cast<U>(x.data()[j]));
     s.program.run();
-    const std::vector<double> mine = answers(s, s.program, w), theirs = answers(s, program, w);
+    const std::vector<Answer> mine = answers(s, s.program, w), theirs = answers(s, program, w);
     s.restore();
     constexpr double epsilon =
         std::max<double>(std::numeric_limits<U>::epsilon(), std::numeric_limits<double>::epsilon());
@@ -136,7 +121,7 @@ std::string compare_instruction_sets(
     detail::CheckedProgram s(outputs, inputs, options);
     const std::vector<Array<double>> w = detail::draw_cotangents(s);
     const Isa before = isa();
-    std::vector<double> found[2];
+    std::vector<detail::Answer> found[2];
     bool both = true;
     for (const Isa set : {Isa::base, Isa::avx2}) {
         both = both && set_isa(set);

@@ -17,25 +17,24 @@ double known_product_at(CheckedProgram& s, const Identity& known, std::size_t y,
     return known.product.size() == 0 ? 0 : known.product.data()[known.product.size() == 1 ? 0 : row];
 }
 
-/// J direction − product by row of all outputs, from one of the matrices; and the largest Σ|terms| of a row.
+/// J direction − product by row of all outputs, from one of the matrices; 0 where rounding leaves as much. `terms` becomes the largest
+/// Σ|terms| of a row.
 std::vector<double> product_gap(CheckedProgram& s, const Jacobians& jacobians, const Identity& known, std::size_t x,
     Matrix Block::*matrix, double& terms) {
     std::vector<double> gaps;
-    std::size_t row = 0;
     for (std::size_t y = 0; y < s.outputs.size(); ++y) {
         const Block& b = jacobians.block(y, x);
         const double* direction = known.degree ? s.program.values(s.inputs[x].line()) : known.direction.data();
-        for (std::size_t i = 0; i < b.rows; ++i, ++row) {
-            const double product = known_product_at(s, known, y, i, row);
-            long double sum = -product;
-            double size = std::abs(product);
-            b.each_of_row(i, [&](std::size_t j, std::size_t k) {
-                const double term = (b.*matrix)[k] * direction[j];
-                sum += term;
-                size += std::abs(term);
-            });
-            gaps.push_back(static_cast<double>(sum));
-            if (std::isfinite(size)) terms = std::max(terms, size);
+        double longest = 0;
+        for (std::size_t j = 0; j < b.columns; ++j) longest = std::max(longest, std::abs(direction[j]));
+        const double loss = longest * s.loss(y, x, std::numeric_limits<double>::epsilon());
+        for (std::size_t i = 0; i < b.rows; ++i) {
+            Gap<long double> sum;
+            sum.add(-known_product_at(s, known, y, i, gaps.size()));
+            b.each_of_row(i, [&](std::size_t j, std::size_t k) { sum.add((b.*matrix)[k] * direction[j]); });
+            if (std::isfinite(sum.terms)) terms = std::max(terms, sum.terms);
+            const double gap = static_cast<double>(sum.gap);
+            gaps.push_back(std::isfinite(gap) && std::abs(gap) > loss ? gap : 0);
         }
     }
     return gaps;
@@ -43,48 +42,16 @@ std::vector<double> product_gap(CheckedProgram& s, const Jacobians& jacobians, c
 
 void check_product(CheckedProgram& s, Jacobians& jacobians, const Identity& known, std::size_t x, Findings& found) {
     double terms = 0, ignored = 0;
-    const std::vector<double> gaps = product_gap(s, jacobians, known, x, &Block::analytic, terms);
-    const auto too_large = [&](double gap, double allowed) {
-        return std::abs(gap) > s.options.identity_tolerance * terms + allowed;
-    };
-    std::vector<double> allowed(gaps.size(), 0);
-    if (std::any_of(gaps.begin(), gaps.end(), [&](double gap) { return too_large(gap, 0); })) {
-        measure_evaluation_rounding(s, jacobians);
-        std::size_t row = 0;
-        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-            const Block& b = jacobians.block(y, x);
-            const double* direction = known.degree ? s.program.values(s.inputs[x].line()) : known.direction.data();
-            const double loss = s.loss(y, x, std::numeric_limits<double>::epsilon());
-            double longest = 0;
-            for (std::size_t j = 0; j < b.columns; ++j) longest = std::max(longest, std::abs(direction[j]));
-            for (std::size_t i = 0; i < b.rows; ++i, ++row) {
-                allowed[row] = loss * longest;
-                if (b.evaluation_rounding.empty()) continue;
-                b.each_of_row(i, [&](std::size_t j, std::size_t k) {
-                    allowed[row] += b.evaluation_rounding[k] * std::abs(direction[j]);
-                });
-            }
-        }
-        for (Block& b : jacobians.blocks) b.nearby.assign(b.stored(), 0);
-        for (std::uint64_t which = 0; which < 3; ++which)
-            s.at_perturbed_inputs(which, a_few_units, [&] {
-                fill_backward(s, jacobians, &Block::nearby);
-                const std::vector<double> there = product_gap(s, jacobians, known, x, &Block::nearby, ignored);
-                for (std::size_t r = 0; r < gaps.size(); ++r)
-                    allowed[r] = std::max(allowed[r], 30 * std::abs(there[r] - gaps[r]));
-            });
-    }
-    for (std::size_t r = 0; r < gaps.size(); ++r) {
-        if (!std::isfinite(gaps[r])) continue;
-        const bool broken = too_large(gaps[r], allowed[r]);
-        if (!broken && allowed[r] > 0) continue; // rounding
-        found.report.identity = std::max(*found.report.identity, terms > 0 ? std::abs(gaps[r]) / terms : 0);
-        if (!broken) continue;
+    std::vector<double> gaps = product_gap(s, jacobians, known, x, &Block::analytic, terms);
+    const auto most = [&] { return largest_of(gaps); };
+    if (!(std::abs(gaps[most()]) <= s.options.identity_tolerance * terms))
+        drop_rounding(s, jacobians, gaps, [&] { return product_gap(s, jacobians, known, x, &Block::nearby, ignored); });
+    const double gap = std::abs(gaps[most()]);
+    found.report.identity = std::max(*found.report.identity, terms > 0 ? gap / terms : 0);
+    if (gap > s.options.identity_tolerance * terms)
         found.break_contract(
             fmt::format("the backward breaks what is known of {}: {}; at output element {} it is off by {:.3g}",
-                known.input, known.says, r, gaps[r]));
-        return;
-    }
+                known.input, known.says, most(), gaps[most()]));
 }
 
 void check_zeros(

@@ -59,13 +59,13 @@ nlohmann::json number(double value) {
     return value;
 }
 
-nlohmann::json json_of_array(const Array<double>& array) {
+} // namespace
+
+nlohmann::json detail::json_of(const Array<double>& array) {
     nlohmann::json numbers = nlohmann::json::array();
     for (const double v : array) numbers.push_back(number(v));
     return {{"shape", std::vector<std::size_t>(array.shape().begin(), array.shape().end())}, {"numbers", numbers}};
 }
-
-} // namespace
 
 nlohmann::json detail::json_of(const GradcheckReport& report) {
     const JacobianElement& w = report.worst;
@@ -77,7 +77,7 @@ nlohmann::json detail::json_of(const GradcheckReport& report) {
     for (const Blame& b : report.blame)
         blame.push_back({{"line", b.line}, {"op", b.op}, {"scope", b.scope}, {"input", b.input},
             {"error", number(b.error)}, {"hint", b.hint}});
-    for (const Array<double>& array : report.proposal) proposal.push_back(json_of_array(array));
+    for (const Array<double>& array : report.proposal) proposal.push_back(json_of(array));
     return {{"verdict", name(report.verdict)},
         {"worst", {{"op", w.op}, {"output", w.output}, {"output_index", w.output_index}, {"input", w.input},
                       {"index", w.index}, {"analytic", number(w.analytic)}, {"numeric", number(w.numeric)},
@@ -92,8 +92,10 @@ nlohmann::json detail::json_of(const GradcheckReport& report) {
         {"proposal", proposal}};
 }
 
-std::string to_json(const GradcheckReport& report) {
-    return detail::json_of(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string to_json(const GradcheckReport& report) { return detail::text_of(detail::json_of(report)); }
+
+std::string detail::text_of(const nlohmann::json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace chalkgrad

@@ -8,5 +8,9 @@
 namespace chalkgrad::detail {
 
 nlohmann::json json_of(const GradcheckReport& report);
+/// {"shape", "numbers"}; numbers that are not finite are words.
+nlohmann::json json_of(const Array<double>& array);
+/// On one line; what is no UTF-8 is replaced.
+std::string text_of(const nlohmann::json& json);
 
 } // namespace chalkgrad::detail

@@ -2,6 +2,7 @@
 // Users see gradcheck.hpp.
 #pragma once // internal
 
+#include <functional>
 #include <optional>
 
 #include <chalkgrad/autograd/check/checked_program.hpp>
@@ -46,6 +47,12 @@ Findings check_operands(CheckedProgram& s);
 /// Long double, float and, where asked, both instruction sets agree with double.
 Findings check_kernels(CheckedProgram& s);
 Findings check_second_order(CheckedProgram& s);
+/// Where the largest number is, without its sign.
+std::size_t largest_of(const std::vector<double>& gaps);
+/// Sets to 0 what changes when the inputs are rounded otherwise, as rounding errors do and mistakes do not. `gaps_nearby` finds the same
+/// gaps from Block::nearby.
+void drop_rounding(CheckedProgram& s, Jacobians& jacobians, std::vector<double>& gaps,
+    const std::function<std::vector<double>()>& gaps_nearby);
 /// A few random directions instead of a Jacobian.
 struct AlongDirections {
     Findings found;

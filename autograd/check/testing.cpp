@@ -38,7 +38,7 @@ std::string check_registered(const GradcheckOptions& options) {
         json["name"] = one.name;
         reports.push_back(std::move(json));
     }
-    return reports.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return detail::text_of(reports);
 }
 
 } // namespace chalkgrad

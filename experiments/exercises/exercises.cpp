@@ -15,18 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json; // arrays are drawn in the order of the file
 
-Cause cause_named(const std::string& word) {
-    static const std::map<std::string_view, Cause> causes = {{"unknown", Cause::unknown}, {"factor", Cause::factor},
-        {"transposed", Cause::transposed}, {"misplaced", Cause::misplaced}, {"not_summed", Cause::not_summed},
-        {"gain", Cause::gain}, {"slopes", Cause::slopes}, {"along_x", Cause::along_x},
-        {"along_centred_x", Cause::along_centred_x}, {"statistic", Cause::statistic},
-        {"mean_of_cotangent", Cause::mean_of_cotangent}, {"rank_one", Cause::rank_one}, {"epsilon", Cause::epsilon},
-        {"branch", Cause::branch}, {"should_be_zero", Cause::should_be_zero}, {"zeroed", Cause::zeroed},
-        {"some_elements", Cause::some_elements}};
-    if (const auto found = causes.find(word); found != causes.end()) return found->second;
-    throw Error(fmt::format("exercises.json: '{}' is no cause", word));
-}
-
 /// A number, rows of numbers, or a draw: {"normal": shape} or {"uniform": shape}, the latter from −4 to 4, with one row
 /// times a factor where "row" and "times" stand.
 Array<double> array_of(const Json& spec, Generator& rng) {

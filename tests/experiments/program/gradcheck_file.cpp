@@ -2,7 +2,9 @@
 // `chalkgrad gradcheck --file`: a user's op is compiled and checked; what the compiler says comes back as it is.
 #include <boost/test/unit_test.hpp>
 
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +17,8 @@ using chalkgrad::testing::call;
 
 namespace {
 
-const std::filesystem::path docs = std::filesystem::path(CHALKGRAD_SOURCE_DIR) / "docs";
+const std::filesystem::path docs = std::filesystem::path(CHALKGRAD_SOURCE_DIR) / "docs",
+                            cases = std::filesystem::path(CHALKGRAD_SOURCE_DIR) / "tests/data/cases/round2";
 
 /// The example with one text in the place of another, as a file of its own.
 std::string changed(const std::string& file, const std::string& from, const std::string& to) {
@@ -59,6 +62,60 @@ BOOST_AUTO_TEST_CASE(errors_of_the_compiler_come_back_with_their_line) {
     BOOST_TEST(none.status == 2);
     BOOST_TEST(call({"gradcheck", "--file", "missing.cpp"}).status == 2);
     BOOST_TEST(call({"gradcheck", "rms_norm", "--file", "missing.cpp"}).status == 2);
+}
+
+// A comparison with NaN is false either way.
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_no_number_does_not_pass) { // N08
+    const auto run = call({"gradcheck", "--json", "--file", (cases / "N08_nan.cpp").string()});
+    BOOST_TEST(run.status == 1, run.err);
+    std::map<std::string, std::string> verdicts, why;
+    for (const auto& op : nlohmann::json::parse(run.out)["ops"]) {
+        verdicts[op["op"]] = op["verdict"];
+        why[op["op"]] = op["why"];
+    }
+    const std::map<std::string, std::string> expected = {{"right_one", "pass"}, {"nan_everywhere", "fail"},
+        {"nan_in_one", "fail"}, {"nan_on_both_sides", "inconclusive"}, {"inside_its_domain", "pass"}};
+    BOOST_TEST((verdicts == expected), run.out);
+    BOOST_TEST(why["nan_on_both_sides"].find("not finite") != std::string::npos, why["nan_on_both_sides"]);
+    BOOST_TEST(why["nan_in_one"].find("the gradient is not finite") != std::string::npos, why["nan_in_one"]);
+}
+
+// A gradient in the shape of the output, or a column for a row, is not summed in silence.
+BOOST_AUTO_TEST_CASE(a_gradient_of_another_shape_is_named) { // N11
+    const chalkgrad::testing::Folder folder;
+    const std::string text = chalkgrad::read_file(cases / "N11_shape.cpp");
+    const std::pair<const char*, const char*> kinds[] = {
+        {"", ""}, {"#define KIND 1\n", "(2, 3)"}, {"#define KIND 2\n", "(3, 1)"}};
+    for (const auto& [define, shape] : kinds) {
+        chalkgrad::write_file(folder / "shape.cpp", define + text);
+        const auto run = call({"gradcheck", "--json", "--file", folder / "shape.cpp"});
+        const auto ops = nlohmann::json::parse(run.out)["ops"];
+        BOOST_TEST(run.status == (*define == '\0' ? 0 : 1), run.err);
+        BOOST_TEST(ops[0]["verdict"] == "pass");
+        if (*define == '\0') continue;
+        const std::string why = ops[1]["why"];
+        BOOST_TEST(ops[1]["verdict"] == "fail");
+        for (const char* const words : {"scaled: ", "shape (3)", shape})
+            BOOST_TEST(why.find(words) != std::string::npos, why);
+    }
+}
+
+// $CXX chooses the compiler, and gets no flag of another one.
+BOOST_AUTO_TEST_CASE(clang_compiles_it_too,
+    *boost::unit_test::precondition([](auto) { return std::system("command -v clang++ >/dev/null") == 0; })) { // N23
+    const chalkgrad::testing::Folder folder;
+    for (const char* const compiler : {"g++", "clang++"}) {
+        setenv("CXX", compiler, 1);
+        const auto run = call({"gradcheck", "--file", (cases / "N11_shape.cpp").string()});
+        BOOST_TEST(run.status == 0, compiler << ": " << run.err);
+        BOOST_TEST(run.out.find("1 passed, 0 failed") != std::string::npos, run.out);
+    }
+    const std::string silu = folder / "silu.cpp";
+    BOOST_TEST(call({"exercise", "show", "silu", "--starter", "-o", silu}).status == 0);
+    const auto starter = call({"exercise", "check", "silu", silu});
+    unsetenv("CXX");
+    BOOST_TEST(starter.status == 1, starter.err);
+    BOOST_TEST(starter.out.find("not written yet") != std::string::npos, starter.out);
 }
 
 BOOST_AUTO_TEST_CASE(the_page_shows_these_files) {
