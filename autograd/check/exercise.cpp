@@ -44,7 +44,8 @@ nlohmann::json answer_at(const Solution& solution, const nlohmann::json& point) 
         answer["report"] = detail::json_of(report);
         answer["causes"] = nlohmann::json::array();
         for (const Blame& b : report.blame) // custom() calls its operands x0, x1, …
-            answer["causes"].push_back({{"input", std::stoul(b.input.substr(1))}, {"cause", describe(b.cause)}});
+            answer["causes"].push_back({{"input", std::stoul(b.input.substr(1))},
+                {"cause", b.cause == Cause::contract ? b.hint : describe(b.cause)}});
     } catch (const std::exception& error) { answer["error"] = error.what(); }
     return answer;
 }

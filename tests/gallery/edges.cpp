@@ -96,6 +96,25 @@ Var<double> capped(Vars x, bool window, bool slope_of_cap) {
         softmax(slope_of_cap ? cap : s + stop_gradient(cap - s), -1, x[0].tape().constant(mask)), repeat_kv(x[2], 2));
 }
 
+/// The right gradient of what a limit, a choice or a cast makes of the cotangent.
+WrongVjp of_largest(std::function<double(double g, double most)> change) {
+    return of_cotangent([=](std::vector<double>& gy, const Backward&) {
+        double most = 0;
+        for (const double g : gy) most = std::max(most, std::abs(g));
+        for (double& g : gy) g = change(g, most);
+    });
+}
+/// A row that was broadcast gets this of each column of gy, where it should get the sum.
+WrongVjp column(std::function<double(double so_far, double g)> add) {
+    return only(1, [=](const Backward& c) {
+        std::fill_n(c.gx[1].data, c.gx[1].size(), 0.);
+        for (std::size_t i = 0; i < c.gy.size(); ++i) {
+            double& g = c.gx[1][i % c.gx[1].size()];
+            g = add(g, c.gy[i]);
+        }
+    });
+}
+
 Sample near_limits(Generator&) {
     return {
         "near_limits", {{"x", Array<double>{2 - 1e-4, 2 + 1e-4, -1.5 + 1e-4, 0.5}}}, {}, {{"min", -1.5}, {"max", 2.0}}};
@@ -143,6 +162,21 @@ std::vector<Exhibit> edge_exhibits() {
                 const Var<double> u = slice(x[0], "[:, 1::2]");
                 return swiglu_act(slice(x[0], "[:, ::2]"), clamp(u, {}, 2.0), {1.702, 2.0, {}, 1.0});
             })},
+        // ---- no linear function of the cotangent
+        {"add: a row gets the column's largest", "add", "row", "add", "b", contract,
+            column([](double so_far, double g) { return std::abs(g) > std::abs(so_far) ? g : so_far; })},
+        {"add: a row is summed in single precision", "add", "row", "add", "b", contract,
+            column([](double so_far, double g) {
+                return static_cast<double>(static_cast<float>(so_far) + static_cast<float>(g));
+            })},
+        {"exp: of the largest cotangent alone", "exp", "rows", "exp", "x", contract,
+            of_largest([](double g, double most) { return std::abs(g) < most ? 0 : g; })},
+        {"exp: cotangents of 0 or the largest", "exp", "rows", "exp", "x", contract,
+            of_largest([](double g, double most) { return std::abs(g) < most / 2 ? 0 : std::copysign(most, g); })},
+        {"exp: cotangents in single precision", "exp", "rows", "exp", "x", contract,
+            of_largest([](double g, double) { return static_cast<double>(static_cast<float>(g)); })},
+        {"exp: cotangents up to 1", "exp", "rows", "exp", "x", contract,
+            of_largest([](double g, double) { return std::min(1., std::max(-1., g)); })},
         // ---- in some rows, or from some of them
         {"softmax: the row's last left out of the sum", "softmax", "rows", "softmax", "x", rank_one,
             softmax_dot([](const Backward& c, std::size_t i, std::size_t d) { return dot(c, i, i + d - 1); })},
