@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/single_op.hpp>
+#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad {
@@ -111,7 +111,7 @@ std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
             !record.has(detail::Record::needs_grad))
             continue;
         for (const std::size_t k : detail::wanted_operands(tape, record)) {
-            const detail::OpAlone alone(tape, record, {k});
+            const detail::ProgramCopy alone = detail::op_alone(tape, record, {k});
             detail::CheckedProgram program(alone.outputs, alone.inputs, options);
             program.finds_structure = false;
             detail::Jacobians jacobians;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
@@ -160,30 +161,12 @@ bool disagrees_at(CheckedProgram& s, const Point& point, Generator rng) {
     return std::abs(gap.gap) > 1e-5 * gap.terms + 10 * slope.error;
 }
 
-/// Checks the program recorded anew at another point.
 GradcheckReport check_at(const CheckedProgram& s, const Point& point) {
-    const TapeState& source = *s.outputs.front().state();
-    const Tape tape;
-    TapeState& state = *tape.state();
-    std::vector<Var<double>> inputs, outputs;
-    for (Index i = 0; i <= *std::max_element(s.output_lines.begin(), s.output_lines.end()); ++i) {
-        const Record& record = source[i];
-        const auto x =
-            std::find_if(s.inputs.begin(), s.inputs.end(), [&](const Var<double>& v) { return v.line() == i; });
-        if (record.op != nullptr) state.add_op(*record.op, true, Dtype::f64, source.inputs(record), record.input_count);
-        else if (x == s.inputs.end()) tape.leaf<double>(*record.shape, static_cast<const double*>(record.value), false);
-        else tape.leaf<double>(*record.shape, point[static_cast<std::size_t>(x - s.inputs.begin())].data(), true);
-    }
-    const auto copy_of = [&](const Var<double>& v) {
-        const Index i = static_cast<Index>(v.line());
-        return Var<double>(StateRef(&state), i, state[i].epoch).named(describe(v));
-    };
-    std::transform(s.inputs.begin(), s.inputs.end(), std::back_inserter(inputs), copy_of);
-    std::transform(s.outputs.begin(), s.outputs.end(), std::back_inserter(outputs), copy_of);
     GradcheckOptions options = s.options;
     options.blind_spots = false;
     options.identities.clear(); // they hold at the other point
-    return gradcheck(outputs, inputs, options);
+    const ProgramCopy there = recorded_anew(s.outputs, s.inputs, point, [](const Op* op) { return op; });
+    return gradcheck(there.outputs, there.inputs, options);
 }
 
 /// Looks where the inputs are several times what they are, or have the other sign: a backward that is wrong there is proposed, and

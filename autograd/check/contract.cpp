@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/single_op.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>

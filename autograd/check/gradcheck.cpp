@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/check/single_op.hpp>
+#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/autograd/tape/custom.hpp>
 
@@ -66,7 +66,7 @@ Findings check_custom_identities(CheckedProgram& s) {
         GradcheckOptions options = s.options;
         options.identities = op->identities({ins.data(), ins.size()});
         if (options.identities.empty()) continue;
-        const OpAlone alone(tape, record, all);
+        const ProgramCopy alone = op_alone(tape, record, all);
         CheckedProgram program(alone.outputs, alone.inputs, options);
         Jacobians jacobians(program, Structure(all.size()));
         fill_backward(program, jacobians, &Block::analytic);
@@ -108,41 +108,6 @@ struct SeenThrough {
     }
 };
 
-/// Lets the check see through the stop_gradients of a tape while it lives.
-class StopsSeenThrough {
-public:
-    StopsSeenThrough(TapeState& tape, Index last) : tape_(tape) {
-        static const OpOf<SeenThrough> seen_through{SeenThrough{}};
-        for (Index i = 0; i <= last; ++i) {
-            Record& record = tape[i];
-            if (record.op == nullptr || wanted_operands(tape, record).empty()) continue;
-            if (record.op->blocks_gradient()) lines.push_back(i);
-            else if (record.has(Record::needs_grad) || lines.empty()) continue;
-            before_.push_back({i, record.op, record.flags});
-            if (record.op->blocks_gradient()) record.op = &seen_through;
-            record.flags |= Record::needs_grad;
-        }
-    }
-    StopsSeenThrough(const StopsSeenThrough&) = delete;
-    StopsSeenThrough& operator=(const StopsSeenThrough&) = delete;
-    ~StopsSeenThrough() {
-        for (const auto& [i, op, flags] : before_) {
-            tape_[i].op = op;
-            tape_[i].flags = flags;
-        }
-    }
-    std::vector<Index> lines; ///< of the stops
-
-private:
-    TapeState& tape_;
-    struct Before {
-        Index line;
-        const Op* op;
-        std::uint8_t flags;
-    };
-    std::vector<Before> before_;
-};
-
 /// The lines of report.blame in words. One that breaks the contract says what the whole program's sentence does, and where.
 void say_blame(GradcheckReport& report) {
     const auto breaks_contract = [](const Blame& b) { return b.cause == Cause::contract; };
@@ -158,6 +123,31 @@ void say_blame(GradcheckReport& report) {
         if (b.op != SeenThrough::name && report.why.find(where + sentence) == std::string::npos)
             say(report.why, where + sentence);
     }
+}
+
+/// The check itself, and the blame after a fail.
+GradcheckReport check_and_blame(
+    const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs, const GradcheckOptions& options) {
+    Findings found;
+    const auto refuse = [&](const std::exception& error) {
+        found.report.verdict = Verdict::fail;
+        found.say(fmt::format("the program could not be run again, or backwards: {}", error.what()));
+        return found.report;
+    };
+    std::optional<CheckedProgram> program;
+    try {
+        program.emplace(outputs, inputs, options);
+    } catch (const std::exception& error) { return refuse(error); }
+    for (const Identity& known : options.identities) input_of(*program, known);
+    GradcheckReport report;
+    try {
+        report = check(*program, found);
+    } catch (const std::exception& error) { return refuse(error); }
+    if (report.verdict == Verdict::fail) {
+        report.blame = blame(last_of(outputs), options.seed);
+        say_blame(report);
+    }
+    return report;
 }
 
 } // namespace
@@ -208,34 +198,22 @@ GradcheckReport gradcheck(
     if (options.quick) options.tolerance = std::max(options.tolerance, 1e-6);
     if (std::string why; !Replay<double>::possible(outputs, &why)) throw Error("gradcheck: " + why);
 
-    const Var<double>& last = detail::last_of(outputs);
-    detail::TapeState& tape = *last.state();
-    std::optional<detail::StopsSeenThrough> stops;
-    if (!options.hold_stops) stops.emplace(tape, last.checked("gradcheck"));
-    detail::Findings found;
-    const auto refuse = [&](const std::exception& error) {
-        found.report.verdict = Verdict::fail;
-        found.say(fmt::format("the program could not be run again, or backwards: {}", error.what()));
-        return found.report;
-    };
-    std::optional<detail::CheckedProgram> program;
-    try {
-        program.emplace(outputs, inputs, options);
-    } catch (const std::exception& error) { return refuse(error); }
-    for (const Identity& known : options.identities) detail::input_of(*program, known);
-    GradcheckReport report;
-    try {
-        report = detail::check(*program, found);
-    } catch (const std::exception& error) { return refuse(error); }
-    if (stops)
-        for (const detail::Index i : stops->lines)
-            detail::say(report.why, tape.label(i) +
-                                        ": differences see through it, the backward does not; "
-                                        "GradcheckOptions::hold_stops compares with it held fixed");
-    if (report.verdict == Verdict::fail) {
-        report.blame = blame(last, options.seed);
-        detail::say_blame(report);
-    }
+    // Differences see through stops: they are checked as ops with a backward of 0.
+    static const OpOf<detail::SeenThrough> seen_through{detail::SeenThrough{}};
+    std::string stops;
+    const detail::TapeState& tape = *outputs.front().state();
+    for (detail::Index i = 0; i <= detail::last_of(outputs).line(); ++i)
+        if (tape[i].op != nullptr && tape[i].op->blocks_gradient() && !detail::wanted_operands(tape, tape[i]).empty())
+            detail::say(stops, tape.label(i) +
+                                   ": differences see through it, the backward does not; "
+                                   "GradcheckOptions::hold_stops compares with it held fixed");
+    if (stops.empty() || options.hold_stops) return detail::check_and_blame(outputs, inputs, options);
+    std::vector<Array<double>> point;
+    for (const Var<double>& x : inputs) point.push_back(x.value());
+    const detail::ProgramCopy seen = detail::recorded_anew(outputs, inputs, point,
+        [](const Op* op) { return op->blocks_gradient() ? static_cast<const Op*>(&seen_through) : op; });
+    GradcheckReport report = detail::check_and_blame(seen.outputs, seen.inputs, options);
+    detail::say(report.why, stops);
     return report;
 }
 

@@ -1,24 +1,13 @@
-// One op of a double tape with its own copies of everything, to be run by itself at the values it was recorded with.
+// One op of a double tape, called by itself at the values it was recorded with, on memory of its own.
 #pragma once // internal
 
 #include <algorithm>
 #include <vector>
 
-#include <chalkgrad/autograd/tape/tape.hpp>
 #include <chalkgrad/autograd/tape/tape_state.hpp>
 
 namespace chalkgrad::detail {
 
-/// Its operands that want a gradient.
-inline std::vector<std::size_t> wanted_operands(const TapeState& tape, const Record& record) {
-    std::vector<std::size_t> wanted;
-    for (std::size_t k = 0; k < record.input_count; ++k)
-        if (const Index in = tape.inputs(record)[k]; in != absent && tape[in].has(Record::needs_grad))
-            wanted.push_back(k);
-    return wanted;
-}
-
-/// Called directly, on memory of its own.
 class SingleOp {
 public:
     SingleOp(const TapeState& tape, const Record& record)
@@ -73,29 +62,6 @@ private:
     std::vector<const Shape*> shapes_;
     std::vector<In<double>> ins_;
     std::vector<double> y_, saved_;
-};
-
-/// Recorded on a tape of its own, with the operands `wanted` as variables under the names that the op gives them.
-struct OpAlone {
-    Tape tape;
-    std::vector<Var<double>> inputs, outputs;
-
-    OpAlone(const TapeState& source, const Record& record, const std::vector<std::size_t>& wanted) {
-        std::vector<Index> lines(record.input_count, absent);
-        for (std::size_t k = 0; k < record.input_count; ++k) {
-            const Index in = source.inputs(record)[k];
-            if (in == absent) continue;
-            const bool is_wanted = std::find(wanted.begin(), wanted.end(), k) != wanted.end();
-            const Var<double> x =
-                tape.leaf<double>(*source[in].shape, static_cast<const double*>(source[in].value), is_wanted);
-            x.named(record.op->input_name(k));
-            lines[k] = static_cast<Index>(x.line());
-            if (is_wanted) inputs.push_back(x);
-        }
-        TapeState& state = *tape.state();
-        const Index y = state.add_op(*record.op, true, Dtype::f64, lines.data(), lines.size());
-        outputs.push_back(Var<double>(inputs.front().state_ref(), y, state[y].epoch).named(record.op->name()));
-    }
 };
 
 } // namespace chalkgrad::detail
