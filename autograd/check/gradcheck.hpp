@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <chalkgrad/autograd/check/blame.hpp>
-#include <chalkgrad/autograd/tape/identity.hpp>
+#include <chalkgrad/autograd/check/identity.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad {

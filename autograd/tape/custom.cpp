@@ -61,10 +61,7 @@ public:
         return options_.length_scale ? run(name_, "length_scale", [&] { return options_.length_scale(loaded(in)); })
                                      : 1;
     }
-    std::vector<Identity> identities(Ins<double> in) const override {
-        if (!options_.identities) return {};
-        return run(name_, "identities", [&] { return options_.identities(loaded(in)); });
-    }
+    const CustomOptions& options() const override { return options_; }
 
 #define CHALKGRAD_OP_FACE(U)                                                    \
     void forward(Ins<U> in, Out<U> y, U*) const override { forward_as(in, y); } \

@@ -6,11 +6,12 @@
 #include <tuple>
 #include <vector>
 
-#include <chalkgrad/autograd/tape/identity.hpp>
 #include <chalkgrad/autograd/tape/rule.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad {
+
+struct Identity;
 
 /// What may be said of a user's op beside its two lambdas. A call names what it gives and leaves out the rest:
 ///     custom("clamp", forward, backward, {.inputs = {"x"}, .kinks = kinks_at({-7, 7})}, x)
@@ -41,8 +42,7 @@ template <class T> struct CustomFunctions {
 /// The op of custom() in any scalar.
 class CustomOp : public Op {
 public:
-    /// What its author says is known of its Jacobian, at these inputs.
-    virtual std::vector<Identity> identities(Ins<double> in) const = 0;
+    virtual const CustomOptions& options() const = 0;
 };
 
 template <class T>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <chalkgrad/autograd/tape/identity.hpp>
+#include <chalkgrad/autograd/check/identity.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad::nn {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/check/identity.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/autograd/tape/identity.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad {
