@@ -144,7 +144,8 @@ Var<T> record_custom(
         pointers.push_back(&x);
     }
     // The output's shape is what forward says; the tape then calls it again for the numbers.
-    const Shape shape = shape_of(run(name, "forward", [&] { return functions.forward(arrays->forward); }));
+    const std::vector<Array<T>>& values = arrays->forward;
+    const Shape shape = shape_of(run(name, "forward", [&] { return functions.forward(values); }));
     return record<T>(Custom<T>(std::move(name), std::move(functions), std::move(options), arrays, shape), false,
         pointers.data(), pointers.size());
 }
