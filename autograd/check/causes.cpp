@@ -10,20 +10,20 @@ namespace {
 
 constexpr double clear = 1e-6; // a pattern explains a gradient when nothing more than this is left of it
 
-using Line = std::vector<double>;
-using Lines = std::vector<Line>;
+using Numbers = std::vector<double>;
+using Rows = std::vector<Numbers>;
 
-double largest(const Line& v) {
+double largest(const Numbers& v) {
     return std::accumulate(v.begin(), v.end(), 0., [](double size, double e) { return std::max(size, std::abs(e)); });
 }
-double dot(const Line& a, const Line& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.); }
+double dot(const Numbers& a, const Numbers& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.); }
 
 /// a ≈ factor · b, what is left of a, and how much of it.
 struct Fit {
     double factor = 0, remainder = 1;
-    Line rest;
+    Numbers rest;
 };
-Fit fit(const Line& a, const Line& b) {
+Fit fit(const Numbers& a, const Numbers& b) {
     const double aa = dot(a, a), bb = dot(b, b);
     Fit result{bb > 0 ? dot(a, b) / bb : 0, 0, a};
     for (std::size_t i = 0; i < a.size(); ++i) result.rest[i] -= result.factor * b[i];
@@ -31,15 +31,15 @@ Fit fit(const Line& a, const Line& b) {
     return result;
 }
 
-Lines transposed(const Lines& m) {
-    Lines result(m.front().size(), Line(m.size()));
+Rows transposed(const Rows& m) {
+    Rows result(m.front().size(), Numbers(m.size()));
     for (std::size_t i = 0; i < m.size(); ++i)
         for (std::size_t j = 0; j < m[i].size(); ++j) result[j][i] = m[i][j];
     return result;
 }
-Line joined(const Lines& m) {
-    Line all;
-    for (const Line& line : m) all.insert(all.end(), line.begin(), line.end());
+Numbers joined(const Rows& m) {
+    Numbers all;
+    for (const Numbers& line : m) all.insert(all.end(), line.begin(), line.end());
     return all;
 }
 
@@ -47,7 +47,7 @@ class CauseClassifier {
 public:
     explicit CauseClassifier(const WrongJacobian& jacobian)
         : x_(jacobian.x), last_(std::max<std::size_t>(jacobian.last, 1)) {
-        Line a = jacobian.analytic, r = jacobian.right;
+        Numbers a = jacobian.analytic, r = jacobian.right;
         for (std::size_t i = 0; i < r.size(); ++i) {
             const double noise = jacobian.noise.empty() ? 0 : jacobian.noise[i];
             unfinite_ |= std::isfinite(r[i]) && !std::isfinite(a[i]);
@@ -57,7 +57,7 @@ public:
         }
         scale_ = largest(r);
         for (std::size_t row = 0; row < jacobian.rows; ++row) {
-            for (Lines* m : {&a_, &r_, &d_}) m->emplace_back(jacobian.columns);
+            for (Rows* m : {&a_, &r_, &d_}) m->emplace_back(jacobian.columns);
             for (std::size_t c = 0; c < jacobian.columns; ++c) {
                 const auto beyond = [&](double v, double part) { return std::abs(v) <= part * scale_ ? 0 : v; };
                 const std::size_t i = row * jacobian.columns + c;
@@ -75,7 +75,7 @@ public:
     std::pair<Cause, double> find() const {
         if (unfinite_) return {Cause::not_finite, 0};
         if (wrong_ == 0) return {Cause::unknown, 0};
-        const Line a = joined(a_), r = joined(r_), d = difference(r, a);
+        const Numbers a = joined(a_), r = joined(r_), d = difference(r, a);
         if (lost_ > 0 && largest(a) == 0) return {Cause::never_written, 0};
         // By what is missing: a factor next to 1 fits anything.
         if (const Fit lost = fit(d, r);
@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    static Line difference(Line r, const Line& a) {
+    static Numbers difference(Numbers r, const Numbers& a) {
         for (std::size_t i = 0; i < r.size(); ++i) r[i] -= a[i];
         return r;
     }
@@ -96,7 +96,7 @@ private:
         const bool fits_x = x_.size() == a_.front().size();
         const auto along = [&](bool with_x, bool with_one) {
             return (fits_x || !with_x) && spanned([&](std::size_t, const std::vector<std::size_t>& at) {
-                Lines directions;
+                Rows directions;
                 if (with_one) directions.emplace_back(at.size(), 1.);
                 if (with_x) directions.push_back(picked(x_, at));
                 return directions;
@@ -126,12 +126,12 @@ private:
 
     bool is_transposed() const {
         if (a_.size() != a_.front().size()) return false;
-        const Line t = joined(transposed(r_));
+        const Numbers t = joined(transposed(r_));
         return fit(joined(a_), t).remainder < clear && fit(joined(r_), t).remainder > clear;
     }
 
     bool same_numbers() const {
-        Line mine = joined(a_), theirs = joined(r_);
+        Numbers mine = joined(a_), theirs = joined(r_);
         std::sort(mine.begin(), mine.end());
         std::sort(theirs.begin(), theirs.end());
         return largest(difference(mine, theirs)) <= 1e-9 * scale_;
@@ -139,7 +139,7 @@ private:
 
     // The rows of some outputs are right, those of others zero, and the inputs they share get a part of the sum.
     bool is_not_summed() const {
-        Line lost(a_.front().size(), 0), kept = lost; // by column
+        Numbers lost(a_.front().size(), 0), kept = lost; // by column
         for (std::size_t r = 0; r < a_.size(); ++r) {
             const bool right = largest(d_[r]) == 0;
             if (!right && largest(a_[r]) != 0) return false;
@@ -176,8 +176,8 @@ private:
                any_right && any_wrong;
     }
 
-    // Every line is right but for a factor of its own. Lines of a single element would say nothing.
-    bool has_factors(const Lines& a, const Lines& r) const {
+    // Every line is right but for a factor of its own. Rows of a single element would say nothing.
+    bool has_factors(const Rows& a, const Rows& r) const {
         std::size_t telling = 0;
         for (std::size_t l = 0; l < a.size(); ++l) {
             if (largest(a[l]) == 0 && largest(r[l]) == 0) continue;
@@ -195,7 +195,7 @@ private:
         };
         std::vector<Row> found;
         each_row_of_x([&](std::size_t first, std::size_t last) {
-            const Line x(
+            const Numbers x(
                 x_.begin() + static_cast<std::ptrdiff_t>(first), x_.begin() + static_cast<std::ptrdiff_t>(last));
             double wrong = 0, whole = 0;
             for (std::size_t r = 0; r < a_.size(); ++r)
@@ -203,7 +203,7 @@ private:
                     wrong += d_[r][c] * d_[r][c];
                     whole += r_[r][c] * r_[r][c];
                 }
-            const Line centred = fit(x, Line(x.size(), 1.)).rest;
+            const Numbers centred = fit(x, Numbers(x.size(), 1.)).rest;
             if (whole > 0) found.push_back({std::sqrt(dot(centred, centred)), std::sqrt(wrong / whole)});
         });
         if (found.empty()) return false;
@@ -224,8 +224,8 @@ private:
             for (std::size_t c = 0; c < d_[r].size(); ++c)
                 if (reached(r, c)) at.push_back(c);
             if (at.size() < 3) return 0;
-            Line rest = picked(d_[r], at);
-            Lines across = directions(r, at);
+            Numbers rest = picked(d_[r], at);
+            Rows across = directions(r, at);
             for (std::size_t k = 0; k < across.size(); ++k) {
                 for (std::size_t before = 0; before < k; ++before) across[k] = fit(across[k], across[before]).rest;
                 rest = fit(rest, across[k]).rest;
@@ -243,7 +243,7 @@ private:
             if (const std::size_t wrong = elements(d_[r], d_[r]); wrong > 0 && (wrong == 1 || largest(a_[r]) == 0))
                 return false;
         return spanned([&](std::size_t r, const std::vector<std::size_t>& at) {
-            return Lines{picked(x_, at), picked(r_[r], at)};
+            return Rows{picked(x_, at), picked(r_[r], at)};
         }) > 1;
     }
 
@@ -275,25 +275,25 @@ private:
         return telling > 0;
     }
 
-    static Line picked(const Line& line, const std::vector<std::size_t>& at) {
-        Line result;
+    static Numbers picked(const Numbers& line, const std::vector<std::size_t>& at) {
+        Numbers result;
         for (const std::size_t c : at) result.push_back(line[c]);
         return result;
     }
-    static std::size_t elements(const Line& a, const Line& r) {
+    static std::size_t elements(const Numbers& a, const Numbers& r) {
         std::size_t count = 0;
         for (std::size_t i = 0; i < a.size(); ++i) count += a[i] != 0 || r[i] != 0;
         return count;
     }
-    static bool is_sparse(const Lines& a, const Lines& r) {
+    static bool is_sparse(const Rows& a, const Rows& r) {
         for (std::size_t l = 0; l < a.size(); ++l)
             if (elements(a[l], r[l]) > 1) return false;
         return true;
     }
 
-    const Line& x_;
+    const Numbers& x_;
     const std::size_t last_; ///< how many numbers make a row of x
-    Lines a_, r_, d_;        ///< what the backward says, what is right, what is missing
+    Rows a_, r_, d_;         ///< what the backward says, what is right, what is missing
     double scale_ = 0;
     bool unfinite_ = false;
     std::size_t lost_ = 0, extra_ = 0, wrong_ = 0, support_ = 0;
