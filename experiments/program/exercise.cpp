@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/file.hpp>
@@ -37,6 +36,7 @@ std::string answer_all(const std::string& exercise, const std::string& request);
 }
 
 __attribute__((constructor(101))) static void set_limits() {
+    dup2(STDOUT_FILENO, STDERR_FILENO); // what is printed is one text
     const auto limit = [](decltype(RLIMIT_CORE) what, rlim_t most) {
         const rlimit both{most, most};
         setrlimit(what, &both);
@@ -74,21 +74,18 @@ void show_printed(const std::string& printed) {
 
 /// Runs the student's program. Throws Error where it ends in any other way than it should.
 void run_limited(const std::vector<std::string>& command, const std::string& file) {
-    const File printed = temporary_file("exercise"), nothing = temporary_file("exercise");
-    const int out = fileno(printed.get());
-    const auto [failure, status] = run_program(command, {.in = fileno(nothing.get()), .out = out, .error = out});
-    show_printed(content(printed.get()));
-    if (failure != 0)
-        throw Error(
-            fmt::format("exercise: the program made of {} cannot be started: {}", file, std::strerror(failure)));
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    const Ended ended = run_program(command);
+    show_printed(ended.out);
+    if (!ended.failure.empty())
+        throw Error(fmt::format("exercise: the program made of {} cannot be started: {}", file, ended.failure));
+    if (ended.status == -SIGALRM)
         throw Error(fmt::format("exercise: {} did not end within 20 seconds; look for a loop that never stops", file));
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+    if (ended.status == -SIGXFSZ)
         throw Error(
             fmt::format("exercise: {} prints or writes more than 16 MB; take the output out of the loop", file));
-    if (WIFSIGNALED(status))
-        throw Error(fmt::format("exercise: {} crashed ({}); look for an index beyond the end of an array", file,
-            strsignal(WTERMSIG(status))));
+    if (ended.status < 0)
+        throw Error(fmt::format(
+            "exercise: {} crashed ({}); look for an index beyond the end of an array", file, strsignal(-ended.status)));
 }
 
 /// The source without comments and texts in quotes.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/experiments/report/process.hpp>
 
 #include "../../support.hpp"
 
@@ -18,11 +19,6 @@ extern char** environ;
 namespace chalkgrad::testing {
 
 using Words = std::vector<std::string>;
-
-struct Ended {
-    int status; ///< the exit status, or minus the signal
-    std::string out, err;
-};
 
 /// Starts the program of this build with these words; what it prints goes to the files `out` and `err`.
 inline pid_t start(const Words& words, const std::string& out, const std::string& err) {
@@ -49,11 +45,9 @@ inline int wait_for(pid_t child) {
 }
 
 /// The program of this build with these words.
-inline Ended call(const Words& words) {
-    const Folder folder;
-    const std::string out = folder / "out", err = folder / "err";
-    const int status = wait_for(start(words, out, err));
-    return {status, read_file(out), read_file(err)};
+inline Ended call(Words words) {
+    words.insert(words.begin(), CHALKGRAD_PROGRAM);
+    return run_program(words);
 }
 
 } // namespace chalkgrad::testing

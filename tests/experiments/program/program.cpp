@@ -190,10 +190,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_cannot_draw_or_write_leaves_nothing) {
     const Folder folder;
     const Words run{"run", "root_mean_square", "--out", folder / "new"};
     {
-        const char* const path = std::getenv("PATH");
-        setenv("PATH", folder.path.c_str(), 1);
+        const Path path(folder.path);
         check_refused(run, "install Debian's gnuplot-nox");
-        setenv("PATH", path, 1);
     }
     BOOST_TEST(entries(folder) == 0);
 
