@@ -20,11 +20,15 @@ std::optional<std::string> render_dot_within(std::string_view dot, std::string_v
     if (dot.find('\0') != dot.npos)
         throw Error("render_dot: the DOT text holds a NUL byte; escape or drop it in the label it comes from");
     std::vector<std::string> command{"dot", fmt::format("-T{}", format)};
-    for (const char part : {'G', 'N', 'E'}) command.push_back(fmt::format("-{}fontname={}", part, picture_fonts));
-    if (format == "png") command.emplace_back("-Gdpi=144");
+    const auto unless_said = [&](std::string_view attribute, std::string_view value, std::string_view parts) {
+        if (dot.find(attribute) != dot.npos) return; // what a command says outdoes what the text says
+        for (const char part : parts) command.push_back(fmt::format("-{}{}={}", part, attribute, value));
+    };
+    unless_said("fontname", picture_fonts, "GNE");
+    if (format == "png") unless_said("dpi", "144", "G");
     // Above about a thousand boxes network simplex may take minutes; two rounds give nearly the same picture.
     if (std::count(dot.begin(), dot.end(), '\n') > 2000)
-        for (const char* const rounds : {"-Gnslimit=2", "-Gnslimit1=2"}) command.emplace_back(rounds);
+        for (const char* const limit : {"nslimit", "nslimit1"}) unless_said(limit, "2", "G");
     return drawn_by("render_dot", "graphviz", command, dot, format, seconds);
 }
 

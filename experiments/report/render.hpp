@@ -8,8 +8,8 @@
 namespace chalkgrad {
 
 /// Lays `dot` (one graph in the DOT language, UTF-8) out with Graphviz's `dot` and returns the bytes of the picture.
-/// Formats: svg (text stays text), pdf, png, plain, json, dot. Nodes, edges and labels that name no font get
-/// `picture_fonts`, a png without `dpi` 144 dots per inch. Equal input gives equal bytes.
+/// Formats: svg (text stays text), pdf, png, plain, json, dot. A text that names no font gets `picture_fonts`, a png
+/// without `dpi` 144 dots per inch. Equal input gives equal bytes.
 /// Throws Error for an unknown format, when `dot` is not installed, when it takes more than two minutes, and with its
 /// words for DOT that does not parse and for whatever it warns of.
 std::string render_dot(std::string_view dot, std::string_view format);
