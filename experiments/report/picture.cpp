@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -68,7 +69,8 @@ std::string xml_text(std::string_view text) {
 std::string xml_line(std::string_view text) { return xml_text(one_line(text)); }
 
 std::optional<std::string> drawn_by(std::string_view who, std::string_view package,
-    const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds) {
+    const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds,
+    std::initializer_list<std::string_view> complaints) {
     std::vector<std::string> limited{"timeout", "--foreground", fmt::format("{}", seconds)};
     limited.insert(limited.end(), command.begin(), command.end());
     Ended ended = run_program(limited, input);
@@ -78,11 +80,42 @@ std::optional<std::string> drawn_by(std::string_view who, std::string_view packa
     if (ended.status == 124) return {};
     std::string why = one_line(ended.err);
     why.erase(why.find_last_not_of(' ') + 1);
-    if (ended.status == 0 && why.find("Warning: ") == why.npos) why = flaw_of(ended.out, format);
-    else if (why.empty()) why = fmt::format("it ended with status {}", ended.status);
+    const auto says = [&](std::string_view words) { return why.find(words) != why.npos; };
+    if (ended.status == 0 && std::none_of(complaints.begin(), complaints.end(), says)) why = flaw_of(ended.out, format);
+    else if (says("too large for cairo")) why += "; use svg or pdf"; // it would be made smaller
+    else if (why.empty())
+        why = ended.status < 0 ? fmt::format("it ended by a signal: {}", strsignal(-ended.status))
+                               : fmt::format("it ended with status {}", ended.status);
     if (!why.empty()) throw Error(fmt::format("{}: {} gave no whole {} picture: {}", who, command[0], format, why));
     if (format == "pdf") remove_pdf_dates(ended.out);
     return std::move(ended.out);
+}
+
+std::string inline_svg(std::string_view svg, std::string_view prefix) {
+    const std::size_t begin = svg.find("<svg"), end = svg.rfind("</svg>");
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
+        throw Error("inline_svg: the text holds no whole <svg> element; give what gnuplot or Graphviz wrote");
+    svg = svg.substr(begin, end + 6 - begin);
+
+    // Only inside tags: a label may well read id="x".
+    constexpr std::string_view before_id[] = {" id=\"", " id='", "href=\"#", "href='#", "url(#"};
+    std::string out;
+    out.reserve(svg.size() + svg.size() / 16);
+    bool in_tag = false;
+    while (!svg.empty()) {
+        in_tag = svg[0] == '<' || (in_tag && svg[0] != '>');
+        std::size_t taken = 1;
+        bool names_id = false;
+        for (const std::string_view mark : before_id)
+            if (in_tag && svg.starts_with(mark)) {
+                taken = mark.size();
+                names_id = true;
+            }
+        out += svg.substr(0, taken);
+        if (names_id) out += prefix;
+        svg.remove_prefix(taken);
+    }
+    return out;
 }
 
 } // namespace chalkgrad

@@ -1,4 +1,4 @@
-// What graphs and plots share: the program that draws, formats, the font, and text fit for a label.
+// What graphs and plots share: the program that draws, formats, the font, text fit for a label, and their place in a page.
 #pragma once
 
 #include <initializer_list>
@@ -27,8 +27,15 @@ std::string xml_line(std::string_view text);
 
 /// What a program of Debian's `package` draws on its standard output when it reads `input`; nothing if it takes more than
 /// so many seconds. Dates in a PDF are a fixed day, so that two runs give equal bytes. Throws Error, which begins with
-/// `who`, when the program is absent, fails, warns, or draws anything else than one whole picture of the format.
+/// `who`, when the program is absent, fails, says one of `complaints` on standard error, or draws anything else than one
+/// whole picture of the format.
 std::optional<std::string> drawn_by(std::string_view who, std::string_view package,
-    const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds);
+    const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds,
+    std::initializer_list<std::string_view> complaints = {});
+
+/// The <svg> element of a file made by gnuplot or Graphviz, without what stands before it. Every id in it, and every
+/// reference to one, begins with `prefix`, so that several drawings can share a page. Throws Error when there is no
+/// <svg> element.
+std::string inline_svg(std::string_view svg, std::string_view prefix);
 
 } // namespace chalkgrad

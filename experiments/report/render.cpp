@@ -29,7 +29,7 @@ std::optional<std::string> render_dot_within(std::string_view dot, std::string_v
     // Above about a thousand boxes network simplex may take minutes; two rounds give nearly the same picture.
     if (std::count(dot.begin(), dot.end(), '\n') > 2000)
         for (const char* const limit : {"nslimit", "nslimit1"}) unless_said(limit, "2", "G");
-    return drawn_by("render_dot", "graphviz", command, dot, format, seconds);
+    return drawn_by("render_dot", "graphviz", command, dot, format, seconds, {"Warning: ", "dot: "});
 }
 
 } // namespace chalkgrad

@@ -21,12 +21,6 @@ using namespace chalkgrad::testing;
 
 namespace {
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-    const auto at = text.find(from);
-    BOOST_TEST_REQUIRE(at != std::string::npos, from);
-    return text.replace(at, from.size(), to);
-}
-
 /// The starter with these lines in it.
 std::string solved(const std::string& exercise, const std::string& lines) {
     return replaced(std::string(find_exercise(exercise).starter()), "    // Your lines.\n", lines);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,6 +50,19 @@ inline int wait_for(pid_t child) {
 inline Ended call(Words words) {
     words.insert(words.begin(), CHALKGRAD_PROGRAM);
     return run_program(words);
+}
+
+/// Status 2, nothing on standard output, one line on standard error that holds `part`.
+inline void check_refused(const Words& words, const std::string& part) {
+    const Ended ended = call(words);
+    BOOST_TEST_CONTEXT(fmt::format("chalkgrad {}: {}", fmt::join(words, " "), ended.err)) {
+        BOOST_TEST(ended.status == 2);
+        BOOST_TEST(ended.out.empty());
+        BOOST_TEST(count(ended.err, "\n") == 1);
+        BOOST_TEST(ended.err.ends_with("\n"));
+        BOOST_TEST(ended.err.starts_with("chalkgrad: "));
+        BOOST_TEST(contains(ended.err, part));
+    }
 }
 
 } // namespace chalkgrad::testing
