@@ -1,6 +1,7 @@
 // A line's numbers as doubles, whatever the tape keeps them in: for printing, drawing and looking for what is not finite.
 #pragma once // internal
 
+#include <array>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -14,6 +15,11 @@ namespace chalkgrad {
 std::vector<double> values_of(const Tape& tape, std::size_t line);
 /// The gradient of a line as doubles; nothing where none was computed.
 std::optional<std::vector<double>> gradient_of(const Tape& tape, std::size_t line);
+
+/// Line, name, op, inputs, shape, value, gradient and scope of a line as text.
+using TapeRow = std::array<std::string, 8>;
+/// The names of these columns, then every line.
+std::vector<TapeRow> rows_of(const Tape& tape);
 
 /// A handle to a line of type double.
 Var<double> line_at(const Tape& tape, std::size_t line);

@@ -30,13 +30,11 @@ template <class T> std::ostream& operator<<(std::ostream& out, const Var<T>& x) 
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-std::ostream& operator<<(std::ostream& out, const Tape& tape) {
-    constexpr std::size_t columns = 8;
-    using Row = std::array<std::string, columns>;
-    std::vector<Row> rows{{"line", "name", "op", "inputs", "shape", "value", "gradient", "scope"}};
+std::vector<TapeRow> rows_of(const Tape& tape) {
+    std::vector<TapeRow> rows{{"line", "name", "op", "inputs", "shape", "value", "gradient", "scope"}};
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Line line = tape.line(i);
-        Row row;
+        TapeRow row;
         row[0] = std::to_string(i);
         row[1] = line.name;
         row[2] = line.kind == Line::Kind::op ? line.op : name(line.kind);
@@ -49,13 +47,19 @@ std::ostream& operator<<(std::ostream& out, const Tape& tape) {
         row[7] = tape.state()->scope_path(static_cast<detail::Index>(line.scope));
         rows.push_back(std::move(row));
     }
+    return rows;
+}
+
+std::ostream& operator<<(std::ostream& out, const Tape& tape) {
+    const std::vector<TapeRow> rows = rows_of(tape);
+    constexpr std::size_t columns = std::tuple_size_v<TapeRow>;
     std::array<std::size_t, columns> widths{};
     std::array<bool, columns> unused{};
     for (std::size_t k = 0; k < columns; ++k) {
-        for (const Row& row : rows) widths[k] = std::max(widths[k], width(row[k]));
-        unused[k] = std::all_of(rows.begin() + 1, rows.end(), [k](const Row& row) { return row[k].empty(); });
+        for (const TapeRow& row : rows) widths[k] = std::max(widths[k], width(row[k]));
+        unused[k] = std::all_of(rows.begin() + 1, rows.end(), [k](const TapeRow& row) { return row[k].empty(); });
     }
-    for (const Row& row : rows) {
+    for (const TapeRow& row : rows) {
         std::string text;
         for (std::size_t k = 0; k < columns; ++k) {
             if (unused[k]) continue; // no names, no scopes: no such column

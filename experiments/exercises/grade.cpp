@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/experiments/report/compare.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 
 namespace chalkgrad {
@@ -47,19 +48,14 @@ nlohmann::json array_json(const Array<double>& x) {
         {"numbers", std::vector<double>(x.begin(), x.end())}};
 }
 
-std::vector<std::size_t> index_of(std::size_t flat, const Array<double>& array) {
-    std::vector<std::size_t> index(array.dimension());
-    for (std::size_t axis = index.size(); axis-- > 0; flat /= array.shape(axis)) index[axis] = flat % array.shape(axis);
-    return index;
-}
-
 double distance(const WrongNumber& w) {
     const double d = std::abs(w.yours - w.right);
     return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
 }
 
 /// Adds the numbers of one point.
-void compare(GradedArray& graded, const std::string& point, const nlohmann::json& yours, const Array<double>& right) {
+void add_numbers(
+    GradedArray& graded, const std::string& point, const nlohmann::json& yours, const Array<double>& right) {
     const auto shape = yours.at("shape").get<std::vector<std::size_t>>();
     if (!std::equal(shape.begin(), shape.end(), right.shape().begin(), right.shape().end())) {
         graded.zero = false;
@@ -69,16 +65,16 @@ void compare(GradedArray& graded, const std::string& point, const nlohmann::json
             fmt::join(right.shape(), ", "), point);
         return;
     }
+    Array<double> numbers = right;
+    for (std::size_t i = 0; i < right.size(); ++i) numbers.data()[i] = number_of(yours.at("numbers").at(i));
+    graded.zero = graded.zero && std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
+    graded.numbers += right.size();
     double largest = 0;
     for (const double v : right) largest = std::max(largest, std::abs(v));
-    for (std::size_t i = 0; i < right.size(); ++i) {
-        const double mine = number_of(yours.at("numbers").at(i));
-        graded.zero = graded.zero && mine == 0;
-        ++graded.numbers;
-        if (std::abs(mine - right.data()[i]) <= tolerance * largest) continue;
-        const WrongNumber here{point, index_of(i, right), mine, right.data()[i]};
-        if (graded.wrong++ == 0 || distance(here) > distance(graded.worst)) graded.worst = here;
-    }
+    const Comparison seen = compare(numbers, right, {.absolute = tolerance * largest});
+    const WrongNumber here{point, seen.index, seen.got, seen.want};
+    if (seen.beyond > 0 && (graded.wrong == 0 || distance(here) > distance(graded.worst))) graded.worst = here;
+    graded.wrong += seen.beyond;
 }
 
 /// What gradcheck says of the inputs: the exercise's own words where it has some for a cause, at any point; else
@@ -147,10 +143,10 @@ Grade grade(const Exercise& exercise, const nlohmann::json& answer) {
     for (std::size_t p = 0; p < points.size(); ++p) {
         const Point& point = points[p];
         const nlohmann::json& at = answer.at("points").at(p);
-        if (at.contains("y")) compare(result.forward, point.name, at["y"], point.y);
+        if (at.contains("y")) add_numbers(result.forward, point.name, at["y"], point.y);
         if (at.contains("gradients"))
             for (std::size_t k = 0; k < point.gradients.size(); ++k)
-                compare(result.gradients[k], point.name, at["gradients"].at(k), point.gradients[k]);
+                add_numbers(result.gradients[k], point.name, at["gradients"].at(k), point.gradients[k]);
         if (at.contains("error")) {
             result.right = false;
             result.notes.push_back(

@@ -8,7 +8,6 @@
 #include <chalkgrad/autograd/graph/dot.hpp>
 #include <chalkgrad/experiments/present/stepping.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
-#include <chalkgrad/experiments/report/inline_svg.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 

@@ -88,12 +88,12 @@ json stepping_json(const TracedComputation& subject) {
     for (const SweepStep& step : steps) {
         json passed = json::array();
         for (const auto& [line, gradient] : step.passed)
-            passed.push_back({{"line", line}, {"adjoint", numbers_json(gradient)}});
+            passed.push_back({{"line", line}, {"gradient", numbers_json(gradient)}});
         document["steps"].push_back({{"line", step.line}, {"passed", std::move(passed)}});
     }
     document["gradients"] = json::array();
     for (const auto& [line, gradient] : gradients)
-        document["gradients"].push_back({{"line", line}, {"adjoint", numbers_json(gradient)}});
+        document["gradients"].push_back({{"line", line}, {"gradient", numbers_json(gradient)}});
     return document;
 }
 

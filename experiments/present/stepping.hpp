@@ -7,9 +7,9 @@
 
 namespace chalkgrad {
 
-/// {"name", "title", "output": line, "cotangent": NUMBERS, "lines": [..as to_json(tape) gives them, without adjoints,
-/// and "saved": NUMBERS..], "steps": [{"line", "passed": [{"line", "adjoint": NUMBERS}]}] of the sweep, "gradients":
-/// [{"line", "adjoint": NUMBERS}] of the variables after y.backward(cotangent), "ops": {NAME: {"formula", "forward":
+/// {"name", "title", "output": line, "cotangent": NUMBERS, "lines": [..as to_json(tape) gives them, without gradients,
+/// and "saved": NUMBERS..], "steps": [{"line", "passed": [{"line", "gradient": NUMBERS}]}] of the sweep, "gradients":
+/// [{"line", "gradient": NUMBERS}] of the variables after y.backward(cotangent), "ops": {NAME: {"formula", "forward":
 /// [TeX], "backward": [TeX], "derivation": Markdown}}}; NUMBERS as in tape_json.hpp. Gradients the tape held before are
 /// forgotten. Throws Error when the steps do not end at backward()'s gradients, to the last bit.
 nlohmann::json stepping_json(const TracedComputation& subject);

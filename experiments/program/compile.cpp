@@ -5,8 +5,6 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
@@ -44,9 +42,9 @@ Place find_chalkgrad() {
 constexpr const char* gnu_only = "-fno-new-ttp-matching";
 
 bool understands(std::vector<std::string> compiler, const char* option) {
-    const File silence = temporary_file("compile");
     for (const char* const word : {option, "-fsyntax-only", "-x", "c++", "/dev/null"}) compiler.emplace_back(word);
-    return run_program(compiler, {.out = fileno(silence.get()), .error = fileno(silence.get())}).status == 0;
+    const Ended ended = run_program(compiler);
+    return ended.failure.empty() && ended.status == 0;
 }
 
 std::vector<std::string> words(const char* text, char separator) {
@@ -58,15 +56,6 @@ std::vector<std::string> words(const char* text, char separator) {
 }
 
 } // namespace
-
-int run_and_wait(const std::vector<std::string>& command) {
-    const auto [failure, status] = run_program(command, {.out = STDERR_FILENO});
-    if (failure != 0) throw Error(fmt::format("{} cannot be started: {}", command[0], std::strerror(failure)));
-    if (WIFSIGNALED(status))
-        throw Error(fmt::format(
-            "{} ended by a signal: {}", fs::path(command[0]).filename().string(), strsignal(WTERMSIG(status))));
-    return WEXITSTATUS(status);
-}
 
 void compile_program(
     const std::vector<fs::path>& sources, const fs::path& program, const std::vector<std::string>& flags) {

@@ -18,6 +18,14 @@
 namespace chalkgrad {
 namespace {
 
+struct EvalOptions {
+    std::string op, dtype = "double";
+    std::vector<std::string> inputs, constants, attributes, compared;
+    std::optional<std::string> cotangent;
+    bool strict = false;
+    std::filesystem::path out;
+};
+
 constexpr const char* output_name = "y"; // every op has one output
 
 /// NAME=VALUE at its first '='.
@@ -140,8 +148,6 @@ bool agrees(const std::string& text, const std::vector<OpResult>& results, Dtype
     return comparison.holds;
 }
 
-} // namespace
-
 int run_eval(const EvalOptions& options) {
     static const std::map<std::string, Dtype> dtypes = {
         {"double", Dtype::f64}, {"float", Dtype::f32}, {"half", Dtype::f16}, {"bfloat16", Dtype::bf16}};
@@ -167,6 +173,32 @@ int run_eval(const EvalOptions& options) {
     files.publish();
     fmt::print("{}", said);
     return holds ? 0 : 1;
+}
+
+} // namespace
+
+void add_eval(Commands& commands) {
+    const auto o = std::make_shared<EvalOptions>();
+    Command c = commands.add(
+        "eval", "Run one op on .npy files, forward and backward", [o] { return run_eval(*o); },
+        "  chalkgrad eval rms_norm --in x=x.npy --in gamma=g.npy --attr eps=1e-5 --out result\n"
+        "  chalkgrad eval softmax --in x=x.npy --cotangent ct.npy --out result          also result/x.grad.npy\n"
+        "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out "
+        "result\n"
+        "  chalkgrad eval sum --in x=x.npy --attr axes=[0,1] --attr keepdims=true --dtype bfloat16 --out result\n"
+        "Files of bfloat16 hold uint16 bits; gradients of half and bfloat16 are written in float.\n"
+        "Exit status: 0 when all comparisons hold, 1 when one fails, 2 when the call or a file is wrong.");
+    const Given each = Given::one_by_one; // a list would swallow the op's name
+    c.option("OP", o->op, "TEXT", "Name of an op ('chalkgrad list ops' shows them)", Given::always);
+    c.option("--in", o->inputs, "NAME=FILE.npy", "An input, floating-point", each);
+    c.option("--const", o->constants, "NAME=FILE.npy", "A constant: a mask, token ids, a condition", each);
+    c.option("--attr", o->attributes, "KEY=VALUE", "An attribute: JSON, else a word", each);
+    c.option("--cotangent", o->cotangent, "[NAME=]FILE.npy", "Go backward from the output with this");
+    c.option("--dtype", o->dtype, "TYPE", "double, float, half or bfloat16");
+    c.flag("--strict", o->strict, "Refuse inputs that are not finite, as the course's listings do");
+    c.option("--compare", o->compared, "NAME[.grad]=FILE.npy", "Compare the output or a gradient with this", each);
+    c.option(
+        "--out", o->out, "DIR", "Folder for y.npy and INPUT.grad.npy; its other files are left alone", Given::always);
 }
 
 } // namespace chalkgrad

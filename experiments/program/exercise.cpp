@@ -1,13 +1,11 @@
 // The exercises on the terminal; a student's file becomes a program of its own, which answers within limits.
 #include <chalkgrad/experiments/program/commands.hpp>
 
-#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/file.hpp>
@@ -16,11 +14,18 @@
 #include <chalkgrad/experiments/program/compile.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/listing.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
 
 namespace chalkgrad {
 namespace {
+
+struct ExerciseCommand {
+    std::string action, name, file, output;
+    std::optional<std::size_t> hint;
+    bool starter = false, json = false;
+};
 
 // The limits stand before the initialisers of the student's file: 20 seconds, 8 GB, and 16 MB for a file or for what is
 // printed.
@@ -37,6 +42,7 @@ std::string answer_all(const std::string& exercise, const std::string& request);
 }
 
 __attribute__((constructor(101))) static void set_limits() {
+    dup2(STDOUT_FILENO, STDERR_FILENO); // what is printed is one text
     const auto limit = [](decltype(RLIMIT_CORE) what, rlim_t most) {
         const rlimit both{most, most};
         setrlimit(what, &both);
@@ -74,47 +80,24 @@ void show_printed(const std::string& printed) {
 
 /// Runs the student's program. Throws Error where it ends in any other way than it should.
 void run_limited(const std::vector<std::string>& command, const std::string& file) {
-    const File printed = temporary_file("exercise"), nothing = temporary_file("exercise");
-    const int out = fileno(printed.get());
-    const auto [failure, status] = run_program(command, {.in = fileno(nothing.get()), .out = out, .error = out});
-    show_printed(content(printed.get()));
-    if (failure != 0)
-        throw Error(
-            fmt::format("exercise: the program made of {} cannot be started: {}", file, std::strerror(failure)));
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    const Ended ended = run_program(command);
+    show_printed(ended.out);
+    if (!ended.failure.empty())
+        throw Error(fmt::format("exercise: the program made of {} cannot be started: {}", file, ended.failure));
+    if (ended.status == -SIGALRM)
         throw Error(fmt::format("exercise: {} did not end within 20 seconds; look for a loop that never stops", file));
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+    if (ended.status == -SIGXFSZ)
         throw Error(
             fmt::format("exercise: {} prints or writes more than 16 MB; take the output out of the loop", file));
-    if (WIFSIGNALED(status))
-        throw Error(fmt::format("exercise: {} crashed ({}); look for an index beyond the end of an array", file,
-            strsignal(WTERMSIG(status))));
+    if (ended.status < 0)
+        throw Error(fmt::format(
+            "exercise: {} crashed ({}); look for an index beyond the end of an array", file, strsignal(-ended.status)));
 }
 
-/// The source without comments and texts in quotes.
-std::string code_of(const std::string& source) {
-    std::string code;
-    for (std::size_t i = 0; i < source.size(); ++i) {
-        if (source.compare(i, 2, "//") == 0) {
-            i = std::min(source.find('\n', i), source.size() - 1);
-        } else if (source.compare(i, 2, "/*") == 0) {
-            i = std::min(source.find("*/", i + 2), source.size() - 2) + 1;
-            continue;
-        } else if (source[i] == '"') {
-            for (++i; i < source.size() && source[i] != '"' && source[i] != '\n'; ++i) i += source[i] == '\\';
-            continue;
-        }
-        code += source[i];
-    }
-    return code;
-}
-
-bool uses_word(const std::string& code, const std::string& word) {
-    const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    for (std::size_t at = code.find(word); at != std::string::npos; at = code.find(word, at + 1))
-        if ((at == 0 || !letter(code[at - 1])) && (at + word.size() == code.size() || !letter(code[at + word.size()])))
-            return true;
-    return false;
+bool uses_word(std::string_view code, std::string_view word) {
+    bool found = false;
+    scan_code(code, [&](std::string_view piece, char kind) { found = found || (kind == 'w' && piece == word); });
+    return found;
 }
 
 /// What the program of a student's file answers. Throws Error where the file is not for this exercise.
@@ -152,7 +135,7 @@ int check(const ExerciseCommand& command) {
     const Exercise& exercise = find_exercise(command.name);
     Grade result = grade(exercise, answer_of(exercise, command.file));
     // Right numbers are right numbers; but an op of the library in the place of a derivation should not go unnoticed.
-    if (uses_word(code_of(read_file(command.file)), "Tape"))
+    if (uses_word(read_file(command.file), "Tape"))
         result.notes.emplace_back(
             "Your file uses a Tape: that lets chalkgrad differentiate. The exercise is to write the gradient by hand.");
     if (command.json) fmt::print("{}", json_text(to_json(result)));
@@ -161,7 +144,7 @@ int check(const ExerciseCommand& command) {
 }
 
 int list(const ExerciseCommand& command) {
-    if (command.json) return run_list({"exercises", true});
+    if (command.json) return run_list("exercises", true);
     for (const Exercise& e : exercises()) fmt::print("{:14} {:16} {}\n", e.name, e.section, e.purpose);
     fmt::print("\nBegin with: chalkgrad exercise show {}\n", exercises().front().name);
     return 0;
@@ -200,8 +183,6 @@ int show(const ExerciseCommand& command) {
     return 0;
 }
 
-} // namespace
-
 int run_exercise(const ExerciseCommand& command) {
     const bool listing = command.action == "list", showing = command.action == "show",
                checking = command.action == "check";
@@ -224,6 +205,28 @@ int run_exercise(const ExerciseCommand& command) {
         throw Error(command.json ? "exercise: --json goes with list and check"
                                  : "exercise: give --hint N, or --starter, the latter with -o FILE.cpp if you like");
     return listing ? list(command) : showing ? show(command) : check(command);
+}
+
+} // namespace
+
+void add_exercise(Commands& commands) {
+    const auto o = std::make_shared<ExerciseCommand>();
+    Command c = commands.add(
+        "exercise", "Exercises: derive a backward, write it, and have it checked", [o] { return run_exercise(*o); },
+        "  chalkgrad exercise list\n"
+        "  chalkgrad exercise show rms_norm                                  the task\n"
+        "  chalkgrad exercise show rms_norm --starter -o rms_norm.cpp        the file to fill in\n"
+        "  chalkgrad exercise show rms_norm --hint 1\n"
+        "  chalkgrad exercise check rms_norm rms_norm.cpp                    compiles it and checks values and "
+        "gradients\n"
+        "Exit status of check: 0 right, 1 wrong, 2 when the file could not be checked.");
+    c.option("ACTION", o->action, "TEXT", "list, show or check", Given::always);
+    c.option("NAME", o->name, "TEXT", "An exercise ('chalkgrad exercise list' shows them)");
+    c.option("FILE", o->file, "FILE.cpp", "check: your C++ file");
+    c.option("--hint", o->hint, "N", "show: only this hint, from 1");
+    c.flag("--starter", o->starter, "show: only the file to start from");
+    c.option("-o,--output", o->output, "FILE.cpp", "show --starter: write it there");
+    c.flag("--json", o->json, "list, check: one JSON document on standard output");
 }
 
 } // namespace chalkgrad

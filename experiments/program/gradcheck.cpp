@@ -1,5 +1,5 @@
 // `chalkgrad gradcheck`: samples and blocks over all cores, verdicts in the catalogues' order.
-#include <chalkgrad/experiments/program/gradcheck.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <atomic>
 #include <cmath>
@@ -7,17 +7,27 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/check/report_json.hpp>
-#include <chalkgrad/experiments/program/gradcheck_file.hpp>
+#include <chalkgrad/experiments/program/compile.hpp>
 #include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
+#include <chalkgrad/experiments/report/process.hpp>
 #include <chalkgrad/nn/layers/catalog.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
 namespace {
+
+struct GradcheckCommand {
+    std::vector<std::string> ops;
+    bool all = false, json = false;
+    std::optional<std::string> file;
+    std::optional<std::uint64_t> seed;
+    std::optional<double> tolerance;
+};
 
 /// A program on a tape, with what is known of it.
 struct Program {
@@ -106,62 +116,76 @@ void check(std::vector<Task>& tasks, GradcheckOptions options) {
     }
 }
 
-/// The same counts for reports and for JSON of them.
-struct Counts {
-    std::size_t passed = 0, failed = 0, inconclusive = 0;
-    void add(std::string_view verdict) {
-        ++(verdict == "fail" ? failed : verdict == "inconclusive" ? inconclusive : passed);
+/// The reports of all checks, as the JSON document has them.
+nlohmann::json reports_of(const std::vector<Task>& tasks) {
+    nlohmann::json reports = nlohmann::json::array();
+    for (const Task& task : tasks) {
+        reports.push_back(detail::json_of(task.report));
+        reports.back().update({{"op", task.name}, {"sample", task.sample}});
     }
-    int status() const { return failed + inconclusive == 0 ? 0 : 1; }
-    /// Prints the line at the end; returns the status.
-    int print() const {
-        fmt::print("{} passed, {} failed, {} inconclusive\n", passed, failed, inconclusive);
-        return status();
-    }
-};
-
-int print_json(nlohmann::json reports) {
-    Counts counts;
-    for (const nlohmann::json& report : reports) counts.add(report["verdict"].get<std::string>());
-    fmt::print("{}", json_text({{"ops", std::move(reports)}, {"passed", counts.passed}, {"failed", counts.failed},
-                         {"inconclusive", counts.inconclusive}}));
-    return counts.status();
+    return reports;
 }
 
-int check_users_file(const GradcheckCommand& command, const GradcheckOptions& options) {
-    nlohmann::json reports = check_file(*command.file, options);
+/// The program around a user's file: it runs the registered checks and leaves their reports in a file.
+constexpr const char* around_checks = R"(#include <chalkgrad/autograd/check/testing.hpp>
+#include <cstdlib>
+#include <fstream>
+
+int main(int, char** argument) {
+    chalkgrad::GradcheckOptions options;
+    options.seed = std::strtoull(argument[2], nullptr, 10);
+    options.tolerance = std::strtod(argument[3], nullptr);
+    std::ofstream out(argument[1]);
+    out << chalkgrad::check_registered(options);
+    return out.flush() ? 0 : 1;
+}
+)";
+
+/// The reports of all checks that the file registers with CHALKGRAD_GRADCHECK. Throws Error if the file is missing, does
+/// not compile (the compiler's words go to standard error), registers nothing, or a check throws.
+nlohmann::json reports_of_file(const std::string& file, const GradcheckOptions& options) {
+    if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("gradcheck: there is no file {}", file));
+    const TemporaryFolder folder("gradcheck");
+    const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
+               result = folder.path() / "reports.json";
+    write_file(main, around_checks);
+    compile_program({file, main}, program);
+    if (run_and_wait({program.string(), result.string(), fmt::format("{}", options.seed),
+            fmt::format("{}", options.tolerance)}) != 0)
+        throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));
+    nlohmann::json reports = nlohmann::json::parse(read_file(result));
+    if (reports.empty())
+        throw Error(fmt::format(
+            "gradcheck: {} registers no check; write CHALKGRAD_GRADCHECK(name, f, point, ...) at the end of it", file));
     for (nlohmann::json& report : reports) {
-        report["op"] = report["name"];
-        report["sample"] = *command.file;
+        if (report.contains("error"))
+            throw Error(fmt::format("gradcheck: the check {} of {} ended with: {}", report["name"].get<std::string>(),
+                file, report["error"].get<std::string>()));
+        report.update({{"op", report["name"]}, {"sample", file}});
     }
-    if (command.json) return print_json(std::move(reports));
-    Counts counts;
-    for (const nlohmann::json& report : reports) {
-        const std::string verdict = report["verdict"];
-        counts.add(verdict);
-        const Colour colour = verdict == "pass" || verdict == "kink" ? Colour::green : Colour::red;
-        fmt::print("{}: {}", report["name"].get<std::string>(), painted(verdict, colour, stdout));
-        fmt::print("{}", report["text"].get<std::string>().substr(verdict.size()));
-    }
-    return counts.print();
+    return reports;
 }
 
-int print_table(const std::vector<Task>& tasks) {
-    Counts counts;
+void print_reports(const nlohmann::json& reports) {
+    for (const nlohmann::json& report : reports) {
+        const std::string verdict = report["verdict"], text = report["text"];
+        const Colour colour = verdict == "pass" || verdict == "kink" ? Colour::green : Colour::red;
+        fmt::print("{}: {}{}", report["name"].get<std::string>(), painted(verdict, colour, stdout),
+            text.substr(verdict.size()));
+    }
+}
+
+void print_table(const std::vector<Task>& tasks) {
     fmt::print("{:20} {:20} {:12} {:>11} {:>9} {:>9} {:>9} {:>9}\n", "op", "sample", "verdict", "differences", "dual",
         "transpose", "identity", "H v");
     for (const Task& task : tasks) {
         const GradcheckReport& r = task.report;
-        counts.add(name(r.verdict));
         fmt::print("{:20} {:20} {} {:11.1e} {:9.1e} {:9.1e} {:>9} {:9.1e}\n", task.name, task.sample,
             painted(fmt::format("{:12}", name(r.verdict)), r ? Colour::green : Colour::red, stdout), r.difference,
             r.dual, r.transpose, r.identity ? fmt::format("{:.1e}", *r.identity) : "-", r.second_order);
         if (!r) fmt::print("{}", to_string(r));
     }
-    return counts.print();
 }
-
-} // namespace
 
 int run_gradcheck(const GradcheckCommand& command) {
     if (command.all + !command.ops.empty() + command.file.has_value() != 1)
@@ -171,19 +195,48 @@ int run_gradcheck(const GradcheckCommand& command) {
     GradcheckOptions options;
     if (command.tolerance) options.tolerance = *command.tolerance;
     options.seed = command.seed.value_or(0);
-    if (command.file) return check_users_file(command, options);
-
-    std::vector<Task> tasks = tasks_of(command);
-    check(tasks, options);
-    if (!command.json) return print_table(tasks);
-    nlohmann::json reports = nlohmann::json::array();
-    for (const Task& task : tasks) {
-        nlohmann::json report = detail::json_of(task.report);
-        report["op"] = task.name;
-        report["sample"] = task.sample;
-        reports.push_back(std::move(report));
+    std::vector<Task> tasks;
+    nlohmann::json reports;
+    if (command.file) {
+        reports = reports_of_file(*command.file, options);
+        if (!command.json) print_reports(reports);
+    } else {
+        tasks = tasks_of(command);
+        check(tasks, options);
+        reports = reports_of(tasks);
+        if (!command.json) print_table(tasks);
     }
-    return print_json(std::move(reports));
+
+    const auto count = [&](const char* verdict) {
+        return std::count_if(reports.begin(), reports.end(), [&](const auto& r) { return r["verdict"] == verdict; });
+    };
+    const auto failed = count("fail"), inconclusive = count("inconclusive"),
+               passed = std::ptrdiff_t(reports.size()) - failed - inconclusive;
+    if (command.json)
+        fmt::print("{}", json_text({{"ops", std::move(reports)}, {"passed", passed}, {"failed", failed},
+                             {"inconclusive", inconclusive}}));
+    else fmt::print("{} passed, {} failed, {} inconclusive\n", passed, failed, inconclusive);
+    return failed + inconclusive == 0 ? 0 : 1;
+}
+
+} // namespace
+
+void add_gradcheck(Commands& commands) {
+    const auto o = std::make_shared<GradcheckCommand>();
+    Command c = commands.add(
+        "gradcheck", "Check hand-derived backwards against differences, dual numbers and the transpose identity",
+        [o] { return run_gradcheck(*o); },
+        "  chalkgrad gradcheck rms_norm layer_norm pre\n"
+        "  chalkgrad gradcheck --all --seed 3 --json\n"
+        "  chalkgrad gradcheck --file my_op.cpp         compiles it and runs what it registers with "
+        "CHALKGRAD_GRADCHECK\n"
+        "Exit status: 0 when every sample passes, 1 when one fails or is inconclusive, 2 when the call is wrong.");
+    c.option("OP", o->ops, "TEXT", "Names of ops and blocks ('chalkgrad list ops', 'chalkgrad list blocks')");
+    c.flag("--all", o->all, "Every op, block, FFN and stack");
+    c.option("--file", o->file, "FILE.cpp", "A C++ file with checks of its own");
+    c.seed(o->seed, "Seed of the samples and of the random directions, 0");
+    c.option("--tolerance", o->tolerance, "X", "Largest relative error of a Jacobian block, 1e-9");
+    c.json(o->json);
 }
 
 } // namespace chalkgrad

@@ -1,5 +1,5 @@
 // `chalkgrad graph`: records blocks, reads their graphs, and hands them to the writer of the format.
-#include <chalkgrad/experiments/program/graph.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <cstdio>
 
@@ -25,6 +25,15 @@
 
 namespace chalkgrad {
 namespace {
+
+struct GraphCommand {
+    std::string block, level = "module", theme = "light";
+    std::optional<std::filesystem::path> config, output;
+    std::vector<std::string> side_by_side;
+    std::optional<std::int64_t> depth;
+    bool backward = false, values = false;
+    std::optional<std::string> format;
+};
 
 /// What the command draws: a recorded tape, which of its lines is what, and what stands above the picture.
 struct Recorded {
@@ -185,8 +194,6 @@ std::string picture_of(const std::vector<Recorded>& list, const GraphCommand& co
         patience));
 }
 
-} // namespace
-
 int run_graph(const GraphCommand& command) {
     const std::string format = format_of(command);
     draw_options(command); // refuses what is wrong before any work
@@ -203,6 +210,30 @@ int run_graph(const GraphCommand& command) {
     else if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
         throw Error("graph: standard output cannot be written");
     return 0;
+}
+
+} // namespace
+
+void add_graph(Commands& commands) {
+    const auto o = std::make_shared<GraphCommand>();
+    Command c = commands.add(
+        "graph", "Draw a block: where its norms sit, and the residual line", [o] { return run_graph(*o); },
+        "  chalkgrad graph pre                                   DOT on standard output\n"
+        "  chalkgrad graph peri --format svg -o peri.svg\n"
+        "  chalkgrad graph pre --side-by-side post peri -o three.pdf\n"
+        "  chalkgrad graph post --level op --backward -o post.svg\n"
+        "  chalkgrad graph post --format json\n"
+        "  chalkgrad graph --config config.json -o model.svg     one block of each kind that the model has");
+    c.option("BLOCK", o->block, "TEXT", "A block ('chalkgrad list blocks' shows them)");
+    c.option("--config", o->config, "CONFIG.json", "A model's config.json");
+    c.option("--side-by-side", o->side_by_side, "BLOCK ...", "More blocks in the same figure");
+    c.option("--level", o->level, "LEVEL", "module, op, or composed: fused ops as what they are made of");
+    c.option("--depth", o->depth, "N", "How many levels of scopes to open, from 1");
+    c.flag("--backward", o->backward, "Add the cotangents, with formulas and saved numbers");
+    c.flag("--values", o->values, "Add root mean squares of values and gradients");
+    c.option("--theme", o->theme, "THEME", "light or dark");
+    c.option("--format", o->format, "FORMAT", "dot, svg, pdf, png or json; by the file's ending, else dot");
+    c.option("-o,--output", o->output, "FILE", "The file to write; standard output without it");
 }
 
 } // namespace chalkgrad

@@ -45,9 +45,9 @@ std::vector<Item> items(const std::string& what) {
 
 } // namespace
 
-int run_list(const ListOptions& options) {
-    const std::vector<Item> list = items(options.what);
-    if (options.json) {
+int run_list(const std::string& what, bool json) {
+    const std::vector<Item> list = items(what);
+    if (json) {
         nlohmann::json document = nlohmann::json::array();
         for (const Item& item : list)
             document.push_back({{"name", item.name}, {"purpose", item.purpose}, {"section", item.section}});
@@ -62,6 +62,21 @@ int run_list(const ListOptions& options) {
     for (const Item& item : list)
         fmt::print("{:{}}  {:{}}  {}\n", item.name, name, item.section, section, item.purpose);
     return 0;
+}
+
+void add_list(Commands& commands) {
+    struct Options {
+        std::string what;
+        bool json = false;
+    };
+    const auto o = std::make_shared<Options>();
+    Command c = commands.add(
+        "list", "What there is: ops, experiments, blocks, models, exercises",
+        [o] { return run_list(o->what, o->json); },
+        "  chalkgrad list ops\n"
+        "  chalkgrad list experiments --json");
+    c.option("WHAT", o->what, "TEXT", "ops, experiments, blocks, models or exercises", Given::always);
+    c.json(o->json);
 }
 
 } // namespace chalkgrad

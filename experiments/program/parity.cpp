@@ -11,10 +11,14 @@
 namespace chalkgrad {
 namespace {
 
+struct ParityOptions {
+    std::filesystem::path manifest;
+    std::string op;
+    bool json = false;
+};
+
 nlohmann::json number(const std::optional<double>& value) { return value ? json_number(*value) : nlohmann::json(); }
 std::string text(const std::optional<double>& value) { return value ? fmt::format("{:.1e}", *value) : "-"; }
-
-} // namespace
 
 int run_parity(const ParityOptions& options) {
     const ParityReport report = replay(options.manifest, options.op);
@@ -41,6 +45,20 @@ int run_parity(const ParityOptions& options) {
         fmt::print("{} passed, {} failed, {} unsupported\n", passed, failed, unsupported);
     }
     return failed == 0 ? 0 : 1;
+}
+
+} // namespace
+
+void add_parity(Commands& commands) {
+    const auto o = std::make_shared<ParityOptions>();
+    Command c = commands.add(
+        "parity", "Replay reference vectors: outputs and gradients of every case", [o] { return run_parity(*o); },
+        "  chalkgrad parity golden/manifest.json\n"
+        "  chalkgrad parity golden/manifest.json --op rms_norm --json\n"
+        "Exit status: 0 when no case fails, 1 when one does, 2 when the manifest or a file is wrong.");
+    c.option("MANIFEST", o->manifest, "MANIFEST.json", "A manifest of format golden-1", Given::always);
+    c.option("--op", o->op, "OP", "Only the cases of this op");
+    c.json(o->json);
 }
 
 } // namespace chalkgrad

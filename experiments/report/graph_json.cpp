@@ -9,18 +9,8 @@ namespace chalkgrad {
 namespace {
 
 const char* name(GraphNode::Kind kind) {
-    switch (kind) {
-        case GraphNode::Kind::input:
-            return "input";
-        case GraphNode::Kind::parameter:
-        case GraphNode::Kind::constant:
-            return "parameter";
-        case GraphNode::Kind::op:
-            return "op";
-        case GraphNode::Kind::output:
-            return "output";
-    }
-    return "op";
+    constexpr const char* names[] = {"input", "parameter", "parameter", "op", "output"}; // a constant is one too
+    return names[static_cast<std::size_t>(kind)];
 }
 
 std::string id(std::size_t line) { return fmt::format("n{}", line); }

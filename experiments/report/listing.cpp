@@ -22,13 +22,14 @@ std::size_t after_quote(std::string_view code) {
     return std::min(end + 1, code.size());
 }
 
-struct Token {
+struct Piece {
     std::size_t size;
-    char kind; ///< a class of the page's style sheet, or 0
+    char kind;
 };
 
-Token next_token(std::string_view code, bool line_begins) {
+Piece first_piece(std::string_view code, bool line_begins) {
     const char c = code[0];
+    if (code.starts_with("/*")) return {std::min(code.find("*/", 2), code.size() - 2) + 2, 'c'};
     if (code.starts_with("//") || (line_begins && c == '#'))
         return {std::min(code.find('\n'), code.size()), c == '#' ? 'p' : 'c'};
     if (c == '"' || c == '\'') return {after_quote(code), 's'};
@@ -43,21 +44,27 @@ Token next_token(std::string_view code, bool line_begins) {
     while (end < code.size() && goes_on(end)) ++end;
     if (number) return {end, 'n'};
     const bool keyword = std::find(std::begin(keywords), std::end(keywords), code.substr(0, end)) != std::end(keywords);
-    return {end, keyword ? 'k' : '\0'};
+    return {end, keyword ? 'k' : 'w'};
 }
 
 } // namespace
 
-std::string listing_html(std::string_view code) {
-    std::string html;
+void scan_code(std::string_view code, const std::function<void(std::string_view, char)>& piece) {
     bool line_begins = true;
     while (!code.empty()) {
-        const Token token = next_token(code, line_begins);
-        const std::string text = xml_text(code.substr(0, token.size));
-        html += token.kind == 0 ? text : fmt::format("<span class=\"{}\">{}</span>", token.kind, text);
-        line_begins = code[token.size - 1] == '\n' || (line_begins && code[0] == ' ');
-        code.remove_prefix(token.size);
+        const auto [size, kind] = first_piece(code, line_begins);
+        piece(code.substr(0, size), kind);
+        line_begins = code[size - 1] == '\n' || (line_begins && code[0] == ' ');
+        code.remove_prefix(size);
     }
+}
+
+std::string listing_html(std::string_view code) {
+    std::string html;
+    scan_code(code, [&](std::string_view piece, char kind) {
+        const std::string text = xml_text(piece);
+        html += kind == 0 || kind == 'w' ? text : fmt::format("<span class=\"{}\">{}</span>", kind, text);
+    });
     return html;
 }
 

@@ -68,23 +68,12 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 nlohmann::json mime_bundle_repr(const Tape& tape) {
-    std::string html =
-        "<table><tr><th>line</th><th>name</th><th>op</th><th>inputs</th><th>shape</th><th>value</th><th>gradient</"
-        "th><th>scope</th></tr>\n";
-    for (std::size_t i = 0; i < tape.size(); ++i) {
-        const Line line = tape.line(i);
-        const auto gradient = gradient_of(tape, i);
-        std::string inputs;
-        for (const std::ptrdiff_t input : line.inputs)
-            inputs += (inputs.empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
-        html += fmt::format("<tr><td>{}</td>", i);
-        for (const std::string& cell : {line.name, line.kind == Line::Kind::op ? line.op : std::string(name(line.kind)),
-                 inputs, to_string(line.shape),
-                 tape.shapes_only() ? std::string("shape only") : to_string(summarize(values_of(tape, i))),
-                 gradient ? to_string(summarize(*gradient)) : std::string("not computed"),
-                 tape.state()->scope_path(static_cast<detail::Index>(line.scope))})
-            html += fmt::format("<td>{}</td>", xml_line(cell));
+    std::string html = "<table>", tag = "th";
+    for (const TapeRow& row : rows_of(tape)) {
+        html += "<tr>";
+        for (const std::string& cell : row) html += fmt::format("<{0}>{1}</{0}>", tag, xml_line(cell));
         html += "</tr>\n";
+        tag = "td";
     }
     return {{"text/plain", printed(tape)}, {"text/html", html + "</table>\n"}};
 }

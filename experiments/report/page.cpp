@@ -2,7 +2,6 @@
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
-#include <chalkgrad/experiments/report/inline_svg.hpp>
 #include <chalkgrad/experiments/report/listing.hpp>
 #include <chalkgrad/experiments/report/markdown.hpp>
 #include <chalkgrad/experiments/report/page.hpp>
@@ -11,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -183,24 +183,18 @@ std::string pictures(const Finished& finished) {
     return html;
 }
 
-/// Whether the listing calls this op.
-bool calls(std::string_view listing, std::string_view op) {
-    const auto in_word = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':';
-    };
-    for (std::size_t at = listing.find(op); at != std::string_view::npos; at = listing.find(op, at + 1)) {
-        const std::size_t end = at + op.size();
-        if (end < listing.size() && (listing[end] == '(' || listing[end] == '<') &&
-            (at == 0 || !in_word(listing[at - 1])))
-            return true;
-    }
-    return false;
-}
-
+/// The ops with a derivation that the listing calls, in the order of the catalogue.
 std::vector<std::string> ops_of(const Finished& finished) {
+    std::set<std::string_view> called;
+    std::string_view before, word; // a word, and what stands before it
+    scan_code(finished.experiment.listing, [&](std::string_view piece, char) {
+        if ((piece == "(" || piece == "<") && before != "." && before != ":") called.insert(word);
+        before = word;
+        word = piece;
+    });
     std::vector<std::string> ops;
     for (const CatalogEntry& op : catalog())
-        if (calls(finished.experiment.listing, op.name) && !derivation_page(op.name).empty()) ops.emplace_back(op.name);
+        if (called.contains(op.name) && !derivation_page(op.name).empty()) ops.emplace_back(op.name);
     return ops;
 }
 

@@ -1,9 +1,11 @@
-// What graphs and plots share: formats, the font, text fit for a label, and bytes that do not depend on the clock.
+// What graphs and plots share: the program that draws, formats, the font, text fit for a label, and their place in a page.
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace chalkgrad {
 
@@ -23,7 +25,17 @@ std::string xml_text(std::string_view text);
 /// The same as one line.
 std::string xml_line(std::string_view text);
 
-/// Sets the dates of creation and change in a PDF to a fixed day, in place, so that two runs give equal bytes.
-void remove_pdf_dates(std::string& pdf);
+/// What a program of Debian's `package` draws on its standard output when it reads `input`; nothing if it takes more than
+/// so many seconds. Dates in a PDF are a fixed day, so that two runs give equal bytes. Throws Error, which begins with
+/// `who`, when the program is absent, fails, says one of `complaints` on standard error, or draws anything else than one
+/// whole picture of the format.
+std::optional<std::string> drawn_by(std::string_view who, std::string_view package,
+    const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds,
+    std::initializer_list<std::string_view> complaints = {});
+
+/// The <svg> element of a file made by gnuplot or Graphviz, without what stands before it. Every id in it, and every
+/// reference to one, begins with `prefix`, so that several drawings can share a page. Throws Error when there is no
+/// <svg> element.
+std::string inline_svg(std::string_view svg, std::string_view prefix);
 
 } // namespace chalkgrad

@@ -1,6 +1,5 @@
 // Plots: a gnuplot script is made from the data and run, and the picture read back.
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/experiments/report/gnuplot.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/plot.hpp>
 
@@ -130,7 +129,12 @@ std::size_t tick_step(std::size_t n) {
     return step;
 }
 
-std::string finish(std::string picture, std::string_view format, std::string_view title) {
+/// What gnuplot, without a start-up file, makes of the script.
+std::string run_gnuplot(std::string_view script, std::string_view format, std::string_view title) {
+    constexpr double patience = 120;
+    auto drawn = drawn_by("plot", "gnuplot-nox", {"gnuplot", "-d"}, script, format, patience);
+    if (!drawn) throw Error(fmt::format("plot: gnuplot was not done after {} seconds; draw fewer points", patience));
+    std::string picture = *std::move(drawn);
     const auto replace_all = [&](std::string_view from, const std::string& to) {
         for (std::size_t at = picture.find(from); at != std::string::npos; at = picture.find(from, at + to.size()))
             picture.replace(at, from.size(), to);
@@ -139,7 +143,6 @@ std::string finish(std::string picture, std::string_view format, std::string_vie
         replace_all("<title>Gnuplot</title>", "<title>" + xml_text(one_line(title)) + "</title>");
         replace_all(fmt::format("font-family=\"{}\"", picture_font), fmt::format("font-family=\"{}\"", picture_fonts));
     }
-    if (format == "pdf") remove_pdf_dates(picture);
     return picture;
 }
 
@@ -218,7 +221,7 @@ std::string render(const Plot& plot, std::string_view format) {
         (plot.series.size() > 1 ? "set key outside right center vertical Left reverse noenhanced samplen 3\n"
                                 : "unset key\n") +
         data + draw + '\n';
-    return finish(run_gnuplot(script, format), format, plot.title);
+    return run_gnuplot(script, format, plot.title);
 }
 
 std::string render(const HeatMap& map, std::string_view format) {
@@ -253,7 +256,7 @@ std::string render(const HeatMap& map, std::string_view format) {
             "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor '#606060' fillstyle pattern 4 "
             "noborder\n";
     script += data + fmt::format("plot $d matrix with image {} notitle\n", format == "svg" ? "pixels" : "");
-    std::string picture = finish(run_gnuplot(script, format), format, map.title);
+    std::string picture = run_gnuplot(script, format, map.title);
     if (format == "svg") // no light seams between the cells
         if (const std::size_t at = picture.find("<svg "); at != std::string::npos)
             picture.insert(at + 5, "shape-rendering=\"crispEdges\" ");

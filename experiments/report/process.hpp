@@ -1,10 +1,9 @@
-// Other programs as our children, with temporary files and folders for what they read and write.
+// Other programs as our children, and folders for what they read and write.
 #pragma once
 
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chalkgrad {
@@ -22,24 +21,18 @@ private:
     std::filesystem::path path_;
 };
 
-/// An unnamed file that is gone when it is closed; unlike a pipe it cannot fill up and block. Children see it only as one of
-/// their streams. Throws as TemporaryFolder does.
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-File temporary_file(const char* who);
-/// All bytes of a file, from its beginning.
-std::string content(std::FILE* file);
-
-/// What a child has for standard input, output and error; by default what we have.
-struct Streams {
-    int in = 0, out = 1, error = 2;
-};
-
 struct Ended {
-    int failure = 0; ///< errno, if the program could not be started; then the status says nothing
-    int status = 0;  ///< as waitpid gives it
+    std::string failure;  ///< why the program could not be started; the rest then says nothing
+    int status = 0;       ///< its exit status, or minus the signal that ended it
+    std::string out, err; ///< what it wrote
 };
 
-/// Runs a program, found as a shell finds it, and waits. `environment` ends with a null pointer; none: ours.
-Ended run_program(std::vector<std::string> command, const Streams& streams = {}, char* const* environment = nullptr);
+/// Runs a program, found as a shell finds it, with `input` to read, and waits. Its clock is UTC and its language that of
+/// program texts. Throws Error when there is no space for temporary files.
+Ended run_program(const std::vector<std::string>& command, std::string_view input = {});
+
+/// Runs a program in our own surroundings and waits; returns its exit status. Its standard output goes to our standard
+/// error, where messages belong. Throws Error if it cannot be started or ends by a signal.
+int run_and_wait(const std::vector<std::string>& command);
 
 } // namespace chalkgrad

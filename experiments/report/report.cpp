@@ -93,6 +93,11 @@ Plot& Report::plot(Plot plot) { return keep(plots_, std::move(plot)); }
 void Report::heat_map(HeatMap map) { keep(maps_, std::move(map)); }
 void Report::graph(std::string name, std::string dot) { keep(graphs_, Graph{std::move(name), std::move(dot)}); }
 
+std::string Report::Number::expectation() const {
+    return fmt::format("expected {:.10g} within {:g}{} ({})", expected, tolerance.bound,
+        tolerance.is_relative ? " of it" : "", source);
+}
+
 bool Report::holds() const {
     return std::all_of(numbers_.begin(), numbers_.end(), [](const Number& number) { return number.holds; });
 }
@@ -153,9 +158,8 @@ std::vector<Report::File> Report::files() const {
 
 std::ostream& operator<<(std::ostream& out, const Report& report) {
     for (const Report::Number& each : report.numbers())
-        out << fmt::format("{}  {}: {:.10g}, expected {:.10g} within {:g}{} ({})\n", each.holds ? "pass" : "FAIL",
-            each.name, each.value, each.expected, each.tolerance.bound, each.tolerance.is_relative ? " of it" : "",
-            each.source);
+        out << fmt::format(
+            "{}  {}: {:.10g}, {}\n", each.holds ? "pass" : "FAIL", each.name, each.value, each.expectation());
     for (const Report::Measured& each : report.measured())
         out << fmt::format("      {}: {:.10g} ({})\n", each.name, each.value, each.claim);
     for (const Report::NotReproduced& each : report.not_reproduced())

@@ -41,6 +41,9 @@ public:
         Tolerance tolerance;
         std::string source;
         bool holds;
+
+        /// "expected 2 within 0.001 of it (course §6)"
+        std::string expectation() const;
     };
     struct Measured {
         std::string name;

@@ -57,7 +57,7 @@ function forwardCard(step) {
 
 function cotangentCard(step) {
     const line = lines[step.line];
-    const about = line.value.size === 1 ? 'The output is one number, so its adjoint is 1.'
+    const about = line.value.size === 1 ? 'The output is one number, so its cotangent is 1.'
         : 'What the loss says of the output: the cotangent the sweep starts from.';
     return [make('p', {}, about),
             make('div', {class: 'figures'}, figure(symbol('y'), `the value ${shapeText(line.shape)}`, line.value, line.shape),
@@ -65,24 +65,24 @@ function cotangentCard(step) {
 }
 
 function backwardCard(step, k) {
-    const line = lines[step.line], before = adjoints(k - 1);
+    const line = lines[step.line], before = gradientsAt(k - 1);
     const arrived = figure(symbol('y', true), `has arrived at ${named(step.line)}`, before.get(step.line), line.shape);
     const figures = make('div', {class: 'figures'}, arrived);
-    for (const {line: to, adjoint} of step.passed) {
+    for (const {line: to, gradient} of step.passed) {
         const input = line.inputs.indexOf(to), note = before.has(to) ? ', added to what was there' : '';
         const head = symbol(line.input_names[input], true);
-        figures.append(figure(head, `to ${named(to)}${note}`, adjoint, lines[to].shape));
+        figures.append(figure(head, `to ${named(to)}${note}`, gradient, lines[to].shape));
     }
     figures.append(...saved(line, 'by the forward'));
     return [formulas(line, 'backward'), reads(line, true), figures];
 }
 
 function gradientsCard(k) {
-    const end = adjoints(k), figures = make('div', {class: 'figures'});
+    const end = gradientsAt(k), figures = make('div', {class: 'figures'});
     let equal = true;
-    for (const {line, adjoint} of data.gradients) {
+    for (const {line, gradient} of data.gradients) {
         const reached = end.get(line);
-        equal = equal && JSON.stringify(reached?.numbers) === JSON.stringify(adjoint.numbers);
+        equal = equal && JSON.stringify(reached?.numbers) === JSON.stringify(gradient.numbers);
         const box = figure(named(line), shapeText(lines[line].shape), reached, lines[line].shape, true);
         box.dataset.line = line;
         figures.append(box);

@@ -52,14 +52,14 @@ function windowAround(line, area) {
 }
 
 function drawGraph(k, area) {
-    const step = steps[k], known = adjoints(k), sent = new Set(step.passed.map(({line}) => line));
+    const step = steps[k], known = gradientsAt(k), sent = new Set(step.passed.map(({line}) => line));
     const view = windowAround(step.line, area);
     for (const {svg, nodes, edges} of drawings) {
         svg.setAttribute('viewBox', view);
         nodes.forEach((node, line) => {
             node?.classList.toggle('now', step.line === line);
             node?.classList.toggle('later', k < line);
-            node?.classList.toggle('adjoint', known.has(line));
+            node?.classList.toggle('reached', known.has(line));
             node?.classList.toggle('touched', k > turn && sent.has(line));
         });
         for (const {element, from, to} of edges) {

@@ -25,19 +25,19 @@ const lines = data.lines;
 
 const steps = [
     ...lines.map(line => ({phase: 'forward', line: line.line, passed: []})),
-    {phase: 'cotangent', line: data.output, passed: [{line: data.output, adjoint: data.cotangent}]},
+    {phase: 'cotangent', line: data.output, passed: [{line: data.output, gradient: data.cotangent}]},
     ...data.steps.map(step => ({phase: 'backward', ...step})),
     {phase: 'gradients', line: null, passed: []},
 ];
 const turn = lines.length; // where the sweep begins
-const completed = new Map(); // line → the step after which its adjoint is complete
+const completed = new Map(); // line → the step after which its gradient is complete
 steps.forEach((step, k) => step.passed.forEach(({line}) => completed.set(line, k)));
 let now = 0;
 
-/// Every adjoint as it stands after step k, by line.
-function adjoints(k) {
+/// Every gradient as it stands after step k, by line.
+function gradientsAt(k) {
     const found = new Map();
-    for (let i = turn; i <= k; ++i) for (const {line, adjoint} of steps[i].passed) found.set(line, adjoint);
+    for (let i = turn; i <= k; ++i) for (const {line, gradient} of steps[i].passed) found.set(line, gradient);
     return found;
 }
 
@@ -119,7 +119,7 @@ function figure(head, note, numbers, shape, full) {
     return make('figure', {}, make('figcaption', {}, make('b', {}, head), ' ', note), grid(numbers, shape, full));
 }
 
-/// What a formula calls an operand: γ for "gamma", with a bar for its adjoint.
+/// What a formula calls an operand: γ for "gamma", with a bar for its gradient.
 const letters = ['alpha', 'beta', 'gamma', 'tau', 'sigma'];
 function symbol(name, barred = false) {
     const word = `\\text{${name.replace(/[^A-Za-z0-9 ]/g, ' ')}}`;

@@ -3,29 +3,29 @@
 
 // ---- the tape as a table
 
-const columns = ['line', 'name', 'op', 'inputs', 'shape', 'value', 'adjoint', 'scope'].filter(
+const columns = ['line', 'name', 'op', 'inputs', 'shape', 'value', 'gradient', 'scope'].filter(
     column => !['name', 'scope'].includes(column) || lines.some(line => line[column]));
 const rows = lines.map(line => {
     const go = make('button', {title: `To line ${line.line}`, 'aria-label': `To line ${line.line}`}, String(line.line));
     go.addEventListener('click', () => show(stepOf(line.line)));
     const inputs = line.inputs.map(i => (i < 0 ? '–' : i)).join(' ');
     const cells = {line: go, name: line.name, op: kindOf(line), inputs,
-                   shape: shapeText(line.shape), value: '', adjoint: '', scope: line.scope};
+                   shape: shapeText(line.shape), value: '', gradient: '', scope: line.scope};
     return make('tr', {}, ...columns.map(column => make('td', {class: column}, cells[column])));
 });
 const heads = columns.map(column => make('th', {scope: 'col'}, column));
 at('tape').append(make('table', {}, make('thead', {}, make('tr', {}, ...heads)), make('tbody', {}, ...rows)));
 
 function drawTable(k) {
-    const step = steps[k], known = adjoints(k), touched = new Set(step.passed.map(({line}) => line));
+    const step = steps[k], known = gradientsAt(k), touched = new Set(step.passed.map(({line}) => line));
     lines.forEach((line, i) => {
-        const row = rows[i], adjoint = known.get(i);
+        const row = rows[i], gradient = known.get(i);
         row.classList.toggle('now', step.line === i);
         row.classList.toggle('later', k < i);
         row.classList.toggle('touched', k > turn && touched.has(i));
         row.querySelector('.value').textContent = k < i ? '' : summary(line.value);
-        row.querySelector('.adjoint').textContent = !adjoint ? (k > turn ? 'not computed' : '')
-            : summary(adjoint) + (completed.get(i) > k ? ' so far' : '');
+        row.querySelector('.gradient').textContent = !gradient ? (k > turn ? 'not computed' : '')
+            : summary(gradient) + (completed.get(i) > k ? ' so far' : '');
         if (step.line === i) row.setAttribute('aria-current', 'step');
         else row.removeAttribute('aria-current');
     });
@@ -43,7 +43,7 @@ function says(step, k) {
     const line = lines[step.line], op = line.name && line.kind === 'op' ? `, ${line.op}` : '';
     const what = `${phaseNames[step.phase]}, line ${named(step.line)}${op}. `;
     if (step.phase === 'forward') return `${where}${what}Shape ${shapeText(line.shape)}, value ${summary(line.value)}.`;
-    return where + what + step.passed.map(({line: to, adjoint}) => `Adjoint of ${named(to)}: ${summary(adjoint)}.`).join(' ');
+    return where + what + step.passed.map(({line: to, gradient}) => `Gradient of ${named(to)}: ${summary(gradient)}.`).join(' ');
 }
 
 function show(k, area) {

@@ -1,12 +1,10 @@
 // Files appear whole or not at all.
 #include <boost/test/unit_test.hpp>
 
-#include <csignal>
 #include <filesystem>
 #include <string>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,25 +19,6 @@ BOOST_AUTO_TEST_SUITE(file)
 using namespace chalkgrad;
 using namespace chalkgrad::testing;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// No file of this process may grow beyond `bytes`: what a full disk looks like from inside.
-struct FullDisk {
-    rlimit before{};
-    explicit FullDisk(rlim_t bytes) {
-        std::signal(SIGXFSZ, SIG_IGN);
-        getrlimit(RLIMIT_FSIZE, &before);
-        const rlimit small{bytes, before.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &small);
-    }
-    ~FullDisk() {
-        setrlimit(RLIMIT_FSIZE, &before);
-        std::signal(SIGXFSZ, SIG_DFL);
-    }
-};
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_back) {
     const Folder folder;

@@ -138,28 +138,19 @@ BOOST_AUTO_TEST_CASE(list_and_show) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_calls) {
-    const auto refused = [](const Words& words, const std::string& part) {
-        const Ended ended = call(words);
-        BOOST_TEST_CONTEXT(fmt::format("{}", ended.err)) {
-            BOOST_TEST(ended.status == 2);
-            BOOST_TEST(ended.out.empty());
-            BOOST_TEST(count(ended.err, "\n") == 1);
-            BOOST_TEST(contains(ended.err, part));
-        }
-    };
-    refused({"exercise"}, "ACTION");
-    refused({"exercise", "lsit"}, "did you mean list");
-    refused({"exercise", "show"}, "exercise list");
-    refused({"exercise", "show", "rmsnorm"}, "did you mean rms_norm");
-    refused({"exercise", "list", "silu"}, "takes no name");
-    refused({"exercise", "show", "silu", "--hint", "9"}, "hints 1 to 3");
-    refused({"exercise", "show", "silu", "--hint", "0"}, "hints 1 to 3");
-    refused({"exercise", "show", "silu", "--json"}, "--json goes with");
-    refused({"exercise", "show", "silu", "-o", "x.cpp"}, "--starter");
-    refused({"exercise", "list", "--hint", "1"}, "go with show");
-    refused({"exercise", "check", "silu"}, "name the file");
-    refused({"exercise", "check", "silu", "missing.cpp"}, "there is no file missing.cpp");
-    refused({"exercise", "check", "slu", "missing.cpp"}, "did you mean silu");
+    check_refused({"exercise"}, "ACTION");
+    check_refused({"exercise", "lsit"}, "did you mean list");
+    check_refused({"exercise", "show"}, "exercise list");
+    check_refused({"exercise", "show", "rmsnorm"}, "did you mean rms_norm");
+    check_refused({"exercise", "list", "silu"}, "takes no name");
+    check_refused({"exercise", "show", "silu", "--hint", "9"}, "hints 1 to 3");
+    check_refused({"exercise", "show", "silu", "--hint", "0"}, "hints 1 to 3");
+    check_refused({"exercise", "show", "silu", "--json"}, "--json goes with");
+    check_refused({"exercise", "show", "silu", "-o", "x.cpp"}, "--starter");
+    check_refused({"exercise", "list", "--hint", "1"}, "go with show");
+    check_refused({"exercise", "check", "silu"}, "name the file");
+    check_refused({"exercise", "check", "silu", "missing.cpp"}, "there is no file missing.cpp");
+    check_refused({"exercise", "check", "slu", "missing.cpp"}, "did you mean silu");
 }
 
 BOOST_AUTO_TEST_CASE(the_page_names_them_all) {

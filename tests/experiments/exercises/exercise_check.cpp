@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/experiments/exercises/exercises.hpp>
+#include <chalkgrad/experiments/report/parallel.hpp>
 
 #include "../program/call.hpp"
 #include "exercise_solutions.hpp"
@@ -19,12 +20,6 @@ using namespace chalkgrad;
 using namespace chalkgrad::testing;
 
 namespace {
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-    const auto at = text.find(from);
-    BOOST_TEST_REQUIRE(at != std::string::npos, from);
-    return text.replace(at, from.size(), to);
-}
 
 /// The starter with these lines in it.
 std::string solved(const std::string& exercise, const std::string& lines) {
@@ -50,21 +45,8 @@ struct Task {
 
 /// All of them; the compiler takes seconds for each, so two at a time.
 void run(std::vector<Task>& tasks) {
-    const Folder folder;
-    const auto file = [&](std::size_t i, const char* ending) { return folder / (std::to_string(i) + ending); };
-    for (std::size_t first = 0; first < tasks.size(); first += 2) {
-        std::vector<pid_t> children;
-        for (std::size_t i = first; i < std::min(first + 2, tasks.size()); ++i) {
-            write_file(file(i, ".cpp"), tasks[i].text);
-            children.push_back(
-                start({"exercise", "check", tasks[i].exercise, file(i, ".cpp")}, file(i, ".out"), file(i, ".err")));
-        }
-        for (std::size_t k = 0; k < children.size(); ++k) {
-            const std::size_t i = first + k;
-            const int status = wait_for(children[k]);
-            tasks[i].ended = {status, read_file(file(i, ".out")), read_file(file(i, ".err"))};
-        }
-    }
+    parallel_for(
+        tasks.size(), [&](std::size_t i) { tasks[i].ended = check(tasks[i].exercise, tasks[i].text); }, 2);
     for (const Task& task : tasks) {
         const std::string all = task.ended.out + task.ended.err;
         BOOST_TEST_CONTEXT(task.exercise << ", expected: " << task.says << "\n" << all) {

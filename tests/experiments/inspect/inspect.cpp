@@ -43,14 +43,8 @@ json document_of(const std::string& name) {
 
 void check_refused(const Config& config, const std::string& part) {
     for (const char* form : {"--json", "--explain"}) {
-        const Ended ended = call({"inspect", config.path, form});
-        BOOST_TEST_CONTEXT(ended.err) {
-            BOOST_TEST(ended.status == 2);
-            BOOST_TEST(ended.out.empty());
-            BOOST_TEST(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
-            BOOST_TEST(ended.err.find("inspect: '" + config.path + "'") != std::string::npos);
-            BOOST_TEST(ended.err.find(part) != std::string::npos);
-        }
+        testing::check_refused({"inspect", config.path, form}, "inspect: '" + config.path + "'");
+        testing::check_refused({"inspect", config.path, form}, part);
     }
 }
 

@@ -64,11 +64,11 @@ BOOST_AUTO_TEST_CASE(steps_end_at_the_gradients_of_backward) {
     BOOST_TEST(document["steps"][0]["line"] == subject.y.line());
     std::map<std::size_t, nlohmann::json> end;
     for (const auto& step : document["steps"])
-        for (const auto& passed : step["passed"]) end[passed["line"]] = passed["adjoint"]["numbers"];
+        for (const auto& passed : step["passed"]) end[passed["line"]] = passed["gradient"]["numbers"];
     BOOST_TEST(document["gradients"].size() > 5);
     for (const auto& gradient : document["gradients"]) {
         const std::size_t line = gradient["line"];
-        const auto numbers = gradient["adjoint"]["numbers"].get<std::vector<double>>();
+        const auto numbers = gradient["gradient"]["numbers"].get<std::vector<double>>();
         BOOST_TEST((end[line].get<std::vector<double>>() == numbers), "line " << line);
         const auto& state = (*tape.state())[static_cast<detail::Index>(line)];
         BOOST_TEST(std::equal(numbers.begin(), numbers.end(), static_cast<const double*>(state.grad)), "line " << line);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_shown_as_what_they_are) {
     const nlohmann::json document = stepping_json(product("a", infinity, 0));
     BOOST_TEST(document["lines"][0]["value"]["numbers"][0] == "inf");
     BOOST_TEST(document["lines"][2]["value"]["numbers"][0] == "nan");
-    BOOST_TEST(document["gradients"][1]["adjoint"]["numbers"][0] == "inf");
+    BOOST_TEST(document["gradients"][1]["gradient"]["numbers"][0] == "inf");
 }
 
 BOOST_AUTO_TEST_CASE(trace_as_text_and_json) {
@@ -149,17 +149,11 @@ BOOST_AUTO_TEST_CASE(trace_as_text_and_json) {
 
 BOOST_AUTO_TEST_CASE(wrong_calls) {
     const Folder folder;
-    const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
-        const auto ended = call(words);
-        BOOST_TEST(ended.status == 2, ended.err);
-        BOOST_TEST(count(ended.err, "\n") == 1, ended.err);
-        BOOST_TEST(contains(ended.err, part), ended.err);
-    };
-    refused({"trace", "prr"}, "no block, op or experiment 'prr'; did you mean pre");
-    refused({"present", "prr", "-o", folder / "x.html"}, "did you mean pre");
-    refused({"present", "pre"}, "-o PAGE.html");
-    refused({"present", "pre", "-o", folder.path.string()}, "folder");
-    refused({"present", "pre", "-o", folder / "none/x.html", "--seed", "-1"}, "--seed");
+    check_refused({"trace", "prr"}, "no block, op or experiment 'prr'; did you mean pre");
+    check_refused({"present", "prr", "-o", folder / "x.html"}, "did you mean pre");
+    check_refused({"present", "pre"}, "-o PAGE.html");
+    check_refused({"present", "pre", "-o", folder.path.string()}, "folder");
+    check_refused({"present", "pre", "-o", folder / "none/x.html", "--seed", "-1"}, "--seed");
     BOOST_TEST(std::filesystem::is_empty(folder.path));
 }
 

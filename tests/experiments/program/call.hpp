@@ -5,11 +5,14 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/experiments/report/process.hpp>
 
 #include "../../support.hpp"
 
@@ -18,11 +21,6 @@ extern char** environ;
 namespace chalkgrad::testing {
 
 using Words = std::vector<std::string>;
-
-struct Ended {
-    int status; ///< the exit status, or minus the signal
-    std::string out, err;
-};
 
 /// Starts the program of this build with these words; what it prints goes to the files `out` and `err`.
 inline pid_t start(const Words& words, const std::string& out, const std::string& err) {
@@ -49,11 +47,22 @@ inline int wait_for(pid_t child) {
 }
 
 /// The program of this build with these words.
-inline Ended call(const Words& words) {
-    const Folder folder;
-    const std::string out = folder / "out", err = folder / "err";
-    const int status = wait_for(start(words, out, err));
-    return {status, read_file(out), read_file(err)};
+inline Ended call(Words words) {
+    words.insert(words.begin(), CHALKGRAD_PROGRAM);
+    return run_program(words);
+}
+
+/// Status 2, nothing on standard output, one line on standard error that holds `part`.
+inline void check_refused(const Words& words, const std::string& part) {
+    const Ended ended = call(words);
+    BOOST_TEST_CONTEXT(fmt::format("chalkgrad {}: {}", fmt::join(words, " "), ended.err)) {
+        BOOST_TEST(ended.status == 2);
+        BOOST_TEST(ended.out.empty());
+        BOOST_TEST(count(ended.err, "\n") == 1);
+        BOOST_TEST(ended.err.ends_with("\n"));
+        BOOST_TEST(ended.err.starts_with("chalkgrad: "));
+        BOOST_TEST(contains(ended.err, part));
+    }
 }
 
 } // namespace chalkgrad::testing

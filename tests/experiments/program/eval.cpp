@@ -36,17 +36,11 @@ Words with(Words words, const Words& more) {
     return words;
 }
 
-/// Status 2, one line that holds `part`, and no file.
+/// Refused, and no file.
 void check_refused(const Words& words, const std::string& part) {
     const Folder folder;
-    const Ended ended = call(with(words, {"--out", folder / "out"}));
-    BOOST_TEST_CONTEXT(fmt::format("{}", fmt::join(words, " "))) {
-        BOOST_TEST(ended.status == 2);
-        BOOST_TEST(ended.out.empty());
-        BOOST_TEST(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
-        BOOST_TEST(contains(ended.err, part), "'" << part << "' in: " << ended.err);
-        BOOST_TEST(!fs::exists(folder / "out"));
-    }
+    testing::check_refused(with(words, {"--out", folder / "out"}), part);
+    BOOST_TEST(!fs::exists(folder / "out"));
 }
 
 std::string save(const Folder& folder, const std::string& name, const auto& array) {
@@ -72,7 +66,7 @@ BOOST_AUTO_TEST_CASE(output_and_gradients_become_files_and_are_compared) {
         BOOST_TEST(contains(ended.out, fmt::format("{}: agrees, worst at [", name)));
         BOOST_TEST(contains(ended.out, fmt::format("new/out/{}.npy (", name)));
     }
-    BOOST_TEST(std::distance(fs::directory_iterator(folder / "new/out"), fs::directory_iterator()) == 3);
+    BOOST_TEST(entries(folder / "new/out") == 3);
 
     // A named cotangent is the same; without one there are no gradients.
     Words words = rms_norm_call(folder / "named");
@@ -81,7 +75,7 @@ BOOST_AUTO_TEST_CASE(output_and_gradients_become_files_and_are_compared) {
     BOOST_TEST(read_file(folder / "named/x.grad.npy") == read_file(folder / "new/out/x.grad.npy"));
     const Words forward{"eval", "silu", "--in", "x=" + golden("silu/random/x.npy"), "--out", folder / "forward"};
     BOOST_TEST(call(forward).status == 0);
-    BOOST_TEST(std::distance(fs::directory_iterator(folder / "forward"), fs::directory_iterator()) == 1);
+    BOOST_TEST(entries(folder / "forward") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_that_fails_names_the_worst_element) {
@@ -225,7 +219,7 @@ BOOST_AUTO_TEST_CASE(files_appear_together_or_not_at_all) {
     write_file(folder / "out/notes.txt", "mine");
     BOOST_TEST(call(rms_norm_call(folder / "out")).status == 2);
     BOOST_TEST(read_file(folder / "out/y.npy") == "old");
-    BOOST_TEST(std::distance(fs::directory_iterator(folder / "out"), fs::directory_iterator()) == 3);
+    BOOST_TEST(entries(folder / "out") == 3);
     fs::remove(folder / "out/x.grad.npy");
     BOOST_TEST(call(rms_norm_call(folder / "out")).status == 0);
     BOOST_TEST(load_npy(folder / "out/y.npy").dimension() == 2u);

@@ -22,11 +22,8 @@ const std::filesystem::path docs = std::filesystem::path(CHALKGRAD_SOURCE_DIR) /
 
 /// The example with one text in the place of another, as a file of its own.
 std::string changed(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = chalkgrad::read_file(docs / "examples/checks/my_op.cpp");
-    const auto at = text.find(from);
-    BOOST_TEST_REQUIRE(at != std::string::npos);
-    text.replace(at, from.size(), to);
-    chalkgrad::write_file(file, text);
+    chalkgrad::write_file(
+        file, chalkgrad::testing::replaced(chalkgrad::read_file(docs / "examples/checks/my_op.cpp"), from, to));
     return file;
 }
 

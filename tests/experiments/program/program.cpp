@@ -11,8 +11,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -28,23 +26,6 @@ BOOST_AUTO_TEST_SUITE(program)
 using namespace chalkgrad;
 using namespace chalkgrad::testing;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// Status 2, nothing on standard output, one line on standard error that holds `part`.
-void check_refused(const Words& words, const std::string& part) {
-    const Ended ended = call(words);
-    BOOST_TEST_CONTEXT(fmt::format("chalkgrad {}: {}", fmt::join(words, " "), ended.err)) {
-        BOOST_TEST(ended.status == 2);
-        BOOST_TEST(ended.out.empty());
-        BOOST_TEST(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
-        BOOST_TEST(ended.err.ends_with("\n"));
-        BOOST_TEST(ended.err.starts_with("chalkgrad: "));
-        BOOST_TEST(contains(ended.err, part));
-    }
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(wrong_calls_give_one_line_and_status_2) {
     check_refused({}, "give a command: ");
@@ -185,19 +166,15 @@ BOOST_AUTO_TEST_CASE(a_run_that_cannot_draw_or_write_leaves_nothing) {
     const Folder folder;
     const Words run{"run", "root_mean_square", "--out", folder / "new"};
     {
-        const char* const path = std::getenv("PATH");
-        setenv("PATH", folder.path.c_str(), 1);
+        const Path path(folder.path);
         check_refused(run, "install Debian's gnuplot-nox");
-        setenv("PATH", path, 1);
     }
     BOOST_TEST(entries(folder) == 0);
 
-    struct rlimit before {};
-    getrlimit(RLIMIT_FSIZE, &before);
-    const struct rlimit small { 20'000, before.rlim_max };
-    setrlimit(RLIMIT_FSIZE, &small); // a png is larger: what a full disk looks like
-    check_refused(run, "free some space");
-    setrlimit(RLIMIT_FSIZE, &before);
+    {
+        const FullDisk full(20'000); // a png is larger
+        check_refused(run, "free some space");
+    }
     BOOST_TEST(entries(folder) == 0);
 }
 
@@ -207,7 +184,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_leaves_all_its_files_or_none) {
     const auto start_of = std::chrono::steady_clock::now();
     BOOST_TEST(call(run).status == 0);
     const auto whole = std::chrono::steady_clock::now() - start_of;
-    const long files = std::distance(fs::directory_iterator(folder / "new"), fs::directory_iterator());
+    const long files = entries(folder / "new");
     for (int tenth = 1; tenth <= 10; ++tenth) {
         fs::remove_all(folder / "new");
         const pid_t child = start(run, "/dev/null", "/dev/null");
@@ -216,7 +193,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_leaves_all_its_files_or_none) {
         const int status = wait_for(child);
         BOOST_TEST((status == 0 || status == -SIGINT));
         if (!fs::exists(folder / "new")) continue;
-        BOOST_TEST(std::distance(fs::directory_iterator(folder / "new"), fs::directory_iterator()) == files);
+        BOOST_TEST(entries(folder / "new") == files);
     }
 }
 

@@ -75,9 +75,7 @@ BOOST_AUTO_TEST_CASE(what_the_listings_refuse) {
     BOOST_TEST(refusals_file().at("cases").size() == 22u);
     for (const json& refusal : refusals_file().at("cases")) BOOST_TEST_CONTEXT(refusal.dump()) {
             const Folder folder;
-            const Ended ended = call(words_for(refusal["op"], refusal["args"], folder));
-            BOOST_TEST(ended.status == 2);
-            BOOST_TEST(std::count(ended.err.begin(), ended.err.end(), '\n') == 1, ended.err);
+            check_refused(words_for(refusal["op"], refusal["args"], folder), "");
             BOOST_TEST(!std::filesystem::exists(folder / "out"));
         }
 }

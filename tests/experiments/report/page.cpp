@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/experiments/report/inline_svg.hpp>
 #include <chalkgrad/experiments/report/listing.hpp>
 #include <chalkgrad/experiments/report/page.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
 
 #include "../../support.hpp"
 
