@@ -31,7 +31,8 @@ template <class T> struct AttentionGradients {
     const T *y, *gy, *lse;
     T *p, *gs, *slope; ///< working memory, (rows, width) each; gs nullptr where only gv is wanted, slope where there
                        ///< is no cap
-    T *gq, *gk, *gv, *gmask, *gsink;
+    T *gq, *gk, *gv;
+    wide_t<T>*gmask, *gsink;
 };
 
 } // namespace chalkgrad
@@ -175,8 +176,8 @@ FAST inline void attention_delta(const AttentionTile<T>& tile, const AttentionGr
 // The softmax backward of a tile: gs: in P̄ = Ō Vᵀ, out α S̄, where Z̄ = P (P̄ − D) and S̄ = Z̄ cap′. gmask: Z̄ is added to
 // it.
 template <class T>
-FAST inline void attention_score_gradient(
-    const AttentionTile<T>& tile, const T* probabilities, const T* slopes, const T* delta, T* gradients, T* gmask) {
+FAST inline void attention_score_gradient(const AttentionTile<T>& tile, const T* probabilities, const T* slopes,
+    const T* delta, T* gradients, wide_t<T>* gmask) {
     const T scale = tile.scale, cap = tile.cap;
     // α at once, where nobody asks for Z̄ itself.
     const T factor = cap == 0 && gmask == nullptr ? scale : T(1);
@@ -188,7 +189,7 @@ FAST inline void attention_score_gradient(
         each<T>(row.n, [=](std::size_t j) FAST { gz[j] = p[j] == 0 ? T(0) : p[j] * (gz[j] - d) * factor; });
         if (gmask != nullptr) {
             const T* const seen = gs + row.first;
-            T* const g = gmask + r * tile.mask_row + row.first * tile.mask_key;
+            wide_t<T>* const g = gmask + r * tile.mask_row + row.first * tile.mask_key;
             if (tile.mask_key == 0) *g += sum<T>(row.seen, [=](std::size_t j) FAST { return seen[j]; });
             else each<T>(row.seen, [=](std::size_t j) FAST { g[j] += seen[j]; });
         }

@@ -14,6 +14,7 @@ CHALKGRAD_KERNEL(attention_backward)
 
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
 
@@ -224,19 +225,22 @@ template <bool with_sinks> struct Sdpa {
     // K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
         const Out<T> gq = gx[0], gk = gx[1], gv = gx[2], gsinks = with_sinks ? gx[3] : Out<T>(), gmask = gx[the_mask];
-        for (const Out<T>& sum : {gk, gv, gmask, gsinks})
+        for (const Out<T>& sum : {gk, gv})
             if (sum) std::fill_n(sum.data, sum.size(), T(0));
+        Totals<T> mask_totals(gmask), sink_totals(gsinks);
         const bool needs_scores = gq || gk || gmask;
         const std::size_t size = tile_scores(*in[1].shape);
         Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(options.softcap ? size : 0);
         tiles(in, needs_scores, [&](const AttentionTile<T>& tile, const Place& at) {
             const auto part = [](Out<T> g, std::size_t from) { return g ? g.data + from : nullptr; };
-            kernel::attention_backward<T>(
-                tile, {y.data + at.query * tile.dv, gy.data + at.query * tile.dv, lse + at.query, probabilities.data(),
-                          gradients.data(), slopes.data(), part(gq, at.query * tile.d), part(gk, at.key * tile.d),
-                          part(gv, at.key * tile.dv), gmask ? gmask.data + (tile.mask - in[the_mask].data) : nullptr,
-                          part(gsinks, at.head)});
+            kernel::attention_backward<T>(tile,
+                {y.data + at.query * tile.dv, gy.data + at.query * tile.dv, lse + at.query, probabilities.data(),
+                    gradients.data(), slopes.data(), part(gq, at.query * tile.d), part(gk, at.key * tile.d),
+                    part(gv, at.key * tile.dv), gmask ? mask_totals.data() + (tile.mask - in[the_mask].data) : nullptr,
+                    gsinks ? sink_totals.data() + at.head : nullptr});
         });
+        mask_totals.store();
+        sink_totals.store();
     }
 
 private:

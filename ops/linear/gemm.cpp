@@ -1,6 +1,7 @@
 // The one file that talks to BLAS.
 #include <chalkgrad/ops/linear/gemm.hpp>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <string>
@@ -165,6 +166,23 @@ void duals(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k
         }
 }
 
+/// BLAS adds up some hundred to all of the terms in float; of more than this the sums go into double.
+constexpr std::size_t longest = 4096;
+void in_stretches(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
+    std::size_t lda, const float* b, std::size_t ldb, int beta, float* c, std::size_t ldc) {
+    Scratch<float> part(m * n);
+    Scratch<double> totals(m * n);
+    std::fill_n(totals.data(), m * n, 0.0);
+    const std::size_t a_step = op_a == Factor::plain ? 1 : lda, b_step = op_b == Factor::plain ? ldb : 1;
+    for (std::size_t l = 0; l < k; l += longest) {
+        gemm(op_a, op_b, m, n, std::min(longest, k - l), a + l * a_step, lda, b + l * b_step, ldb, 0, part.data(), n);
+        for (std::size_t i = 0; i < m * n; ++i) totals[i] += part[i];
+    }
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+            c[i * ldc + j] = static_cast<float>(totals[i * n + j] + (beta == 0 ? 0 : c[i * ldc + j]));
+}
+
 } // namespace
 
 template <class T>
@@ -173,6 +191,8 @@ void gemm(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
     // Calling BLAS costs about 100 ns, splitting duals more.
     constexpr std::size_t small = std::is_same_v<T, Dual<double>> ? 12 * 12 * 12 : 4 * 4 * 4;
     if (m == 0 || n == 0) return;
+    if constexpr (std::is_same_v<T, float>)
+        if (k > longest) return in_stretches(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     if constexpr (std::is_same_v<T, long double>) long_doubles(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if (k == 0 || m * n * k <= small) loops(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if constexpr (std::is_same_v<T, double>) blas<Double>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);

@@ -25,7 +25,7 @@ void dyisru_forward(std::size_t rows, std::size_t d, const T* x, const T* root_b
 // dn = (b dx − ½ x db)/h³. So with w = ȳ γ/h:  x̄ = w b/h²,  b̄ = −½ Σ_rows w n/h,  γ̄ = Σ_rows ȳ n,  β̄ = Σ_rows ȳ.
 template <class T>
 void dyisru_gradients(std::size_t rows, std::size_t d, const T* x, const T* root_b, const T* gamma, const T* gy, T* gx,
-    T* gb, T* ggamma, T* gbeta) {
+    wide_t<T>* gb, wide_t<T>* ggamma, wide_t<T>* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { gb[j] = ggamma[j] = gbeta[j] = 0; });
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
         each<T>(d, [=](std::size_t j) FAST {
@@ -45,7 +45,7 @@ template <class T> void root_row(std::size_t d, const T* b, T* root_b) {
 template <class T> void softplus_root_row(std::size_t d, T floor, const T* r, T* root_b) {
     each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(Softplus::y(r[j]) + floor); });
 }
-template <class T> void softplus_row_gradient(std::size_t d, const T* r, const T* gb, T* gr) {
+template <class T> void softplus_row_gradient(std::size_t d, const T* r, const wide_t<T>* gb, wide_t<T>* gr) {
     each<T>(d, [=](std::size_t j) FAST { gr[j] = gb[j] * sigmoid(r[j]); });
 }
 
@@ -84,7 +84,7 @@ template <class T> void dyisru_value(Ins<T> in, const T* root_b, Out<T> y) {
     const BroadcastRow<T> gamma(in[2], y.last(), 1), beta(in[3], y.last(), 0);
     kernel::dyisru_forward<T>(y.rows(), y.last(), in[0].data, root_b, gamma.data(), beta.data(), y.data);
 }
-template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, T* gb) {
+template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, wide_t<T>* gb) {
     const std::size_t d = gy.last();
     const BroadcastRow<T> gamma(in[2], d, 1);
     RowGradient<T> ggamma(gx[2], d), gbeta(gx[3], d);
@@ -151,7 +151,7 @@ struct DyisruSoftplus {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
         const std::size_t d = gy.last();
         const BroadcastRow<T> r(in[1], d, 0);
-        Scratch<T> gb(d);
+        Scratch<wide_t<T>> gb(d);
         dyisru_vjp(in, root_b, gy, gx, gb.data());
         RowGradient<T> gr(gx[1], d);
         kernel::softplus_row_gradient<T>(d, r.data(), gb.data(), gr.data());

@@ -12,8 +12,8 @@ void dyt_forward(std::size_t rows, std::size_t d, T alpha, const T* x, const T* 
 // With w = ȳ γ sech²(αx):  x̄ = α w,  ᾱ = Σ w x (here one sum for each feature),  γ̄ = Σ_rows ȳ tanh(αx),  β̄ = Σ_rows ȳ.
 // Where sech² is 0, so is w x, at inf too.
 template <class T>
-void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx, T* galpha,
-    T* ggamma, T* gbeta) {
+void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx,
+    wide_t<T>* galpha, wide_t<T>* ggamma, wide_t<T>* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { galpha[j] = ggamma[j] = gbeta[j] = 0; });
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
         each<T>(d, [=](std::size_t j) FAST {

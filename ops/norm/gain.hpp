@@ -1,6 +1,10 @@
 // What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
 #pragma once // internal
 
+#include <algorithm>
+#include <numeric>
+
+#include <chalkgrad/autograd/kernel/wide.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
 
@@ -33,20 +37,18 @@ private:
 /// The gradient of such a row: a kernel fills the D numbers at data(); store() sums them where it was given as one number.
 template <class T> class RowGradient {
 public:
-    RowGradient(Out<T> gradient, std::size_t d)
-        : gradient_(gradient), in_place_(gradient && gradient.shape->rank() == 1), d_(d), buffer_(in_place_ ? 0 : d) {}
-    T* data() { return in_place_ ? gradient_.data : buffer_.data(); }
+    RowGradient(Out<T> gradient, std::size_t d) : gradient_(gradient), d_(d), totals_(d) {}
+    wide_t<T>* data() { return totals_.data(); }
     void store() {
-        if (!gradient_ || in_place_) return;
-        gradient_[0] = T(0);
-        for (std::size_t j = 0; j < d_; ++j) gradient_[0] += buffer_[j];
+        if (!gradient_) return;
+        if (gradient_.shape->rank() == 0) gradient_[0] = T(std::accumulate(data(), data() + d_, wide_t<T>(0)));
+        else std::transform(data(), data() + d_, gradient_.data, [](wide_t<T> total) { return T(total); });
     }
 
 private:
     Out<T> gradient_;
-    bool in_place_;
     std::size_t d_;
-    Scratch<T> buffer_;
+    Scratch<wide_t<T>> totals_;
 };
 
 } // namespace chalkgrad

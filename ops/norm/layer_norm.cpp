@@ -23,7 +23,7 @@ void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, cons
 //     x̄ = r (h − ⟨h⟩ − n ⟨n h⟩),   γ̄ = Σ_rows ȳ n,   β̄ = Σ_rows ȳ
 template <class T>
 void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* m, const T* e,
-    const T* r, const T* gy, T* gx, T* ggamma, T* gbeta) {
+    const T* r, const T* gy, T* gx, wide_t<T>* ggamma, wide_t<T>* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { ggamma[j] = gbeta[j] = 0; });
     each_two_rows<T>(rows, d, [=](auto at) FAST {
         const auto mt = at(m), et = at(e), rt = at(r);

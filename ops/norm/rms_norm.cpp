@@ -15,7 +15,7 @@ void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const 
 // Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩),  γ̄ = Σ_rows ȳ n.
 template <class T>
 void rms_norm_gradients(
-    std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, T* ggamma) {
+    std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, wide_t<T>* ggamma) {
     each<T>(d, [=](std::size_t j) FAST { ggamma[j] = 0; });
     each_four_rows<T>(rows, d, [=](auto at) FAST {
         const auto rt = at(r);

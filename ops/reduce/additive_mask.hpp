@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 
 namespace chalkgrad {
@@ -29,15 +30,16 @@ template <class T> void add_mask(In<T> x, In<T> mask, T* z) {
 
 /// The gradient of such a mask: gz, of shape x, summed over what the mask was broadcast along.
 template <class T> void mask_gradient(const Shape& x, const T* gz, Out<T> gmask) {
-    std::fill_n(gmask.data, gmask.size(), T(0));
+    Totals<T> totals(gmask);
     const BroadcastRows rows(x, *gmask.shape, x);
     rows.each_row([&](const BroadcastRows::Row& r) {
-        T* g = gmask.data + r.b;
+        wide_t<T>* g = totals.data() + r.b;
         if (rows.b_is_number())
             for (std::size_t i = 0; i < r.n; ++i) *g += gz[r.a + i];
         else
             for (std::size_t i = 0; i < r.n; ++i) g[i] += gz[r.a + i];
     });
+    totals.store();
 }
 
 /// x + mask, or x itself where there is no mask.

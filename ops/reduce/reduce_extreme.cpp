@@ -13,8 +13,8 @@ template <class T> void extreme_row(std::size_t n, bool along, T s, const T* x, 
         each<T>(n, [=](std::size_t i) FAST { y[i] = s * x[i] > s * y[i] || x[i] != x[i] ? x[i] : y[i]; });
     }
 }
-template <class T> void winners_row(std::size_t n, bool along, const T* x, const T* y, T* winners) {
-    accumulate(n, along, winners, [=](std::size_t i, std::size_t k) FAST { return x[i] == y[k] ? T(1) : T(0); });
+template <class T> void winners_row(std::size_t n, bool along, const T* x, const T* y, wide_t<T>* winners) {
+    accumulate<T>(n, along, winners, [=](std::size_t i, std::size_t k) FAST { return x[i] == y[k] ? T(1) : T(0); });
 }
 template <class T>
 void extreme_row_gx(std::size_t n, bool along, const T* x, const T* y, const T* winners, const T* gy, T* gx) {
@@ -23,7 +23,7 @@ void extreme_row_gx(std::size_t n, bool along, const T* x, const T* y, const T* 
 
 // y = m + l, l = log Σ exp(x − m). Vary x: dy = Σ P dx with P = exp((x − m) − l), so x̄ = ȳ P. All −inf: l counts as +inf
 // here, and P = 0.
-template <class T> void exp_sum_row(std::size_t n, bool along, const T* x, const T* m, T* y) {
+template <class T> void exp_sum_row(std::size_t n, bool along, const T* x, const T* m, wide_t<T>* y) {
     if (along) *y += sum_exp<T>(n, [=](std::size_t i) FAST { return x[i] - *m; });
     else each<T>(n, [=](std::size_t i) FAST { y[i] += exp(x[i] - m[i]); });
 }
@@ -94,8 +94,7 @@ template <int sign> struct Extreme : Reduction {
 
 private:
     template <class T> void count_winners(In<T> x, In<T> y, T* winners) const {
-        std::fill_n(winners, y.size(), T(0));
-        run_kernel(name, *x.shape, kernel::winners_row<T>, of_x(x.data), of_y(y.data), of_y(winners));
+        collect(name, *x.shape, T(1), winners, kernel::winners_row<T>, of_x(x.data), of_y(y.data));
     }
 };
 
@@ -114,11 +113,10 @@ struct Logsumexp : Reduction {
         const Shape& shape = *in[0].shape;
         T* l = m + y.size();
         std::fill_n(m, y.size(), T(-HUGE_VAL));
-        std::fill_n(l, y.size(), T(0));
         run_kernel(name, shape, kernel::extreme_row<T>, T(1), of_x(x.data()), of_y(m));
         for (std::size_t k = 0; k < y.size(); ++k)
             if (!(m[k] - m[k] == 0)) m[k] = T(0); // ±inf and NaN come out right without a shift
-        run_kernel(name, shape, kernel::exp_sum_row<T>, of_x(x.data()), of_y(m), of_y(l));
+        collect(name, shape, T(1), l, kernel::exp_sum_row<T>, of_x(x.data()), of_y(m));
         using base::log;
         for (std::size_t k = 0; k < y.size(); ++k) {
             const T s = l[k];

@@ -9,7 +9,7 @@
 namespace chalkgrad::CHALKGRAD_ISA {
 
 /// y[k] += term(i, k).
-template <class T, class Term> FAST inline void accumulate(std::size_t n, bool along, T* y, Term term) {
+template <class T, class Term> FAST inline void accumulate(std::size_t n, bool along, wide_t<T>* y, Term term) {
     if (along) *y += sum<T>(n, [=](std::size_t i) FAST { return term(i, std::size_t(0)); });
     else each<T>(n, [=](std::size_t i) FAST { y[i] += term(i, i); });
 }
@@ -22,6 +22,7 @@ template <class T, class Term> FAST inline void spread(std::size_t n, bool along
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -62,6 +63,13 @@ protected:
         each_row(op, x, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
             kernel(n, along, moved(arguments, i, k)...);
         });
+    }
+    /// result = what kernel(n, along, arguments..., totals) adds up for each row, divided by a number.
+    template <class T, class Kernel, class... A>
+    void collect(const char* op, const Shape& x, T divisor, T* result, Kernel kernel, A... arguments) const {
+        Totals<T> totals(result, axes.kept(op, x).size());
+        run_kernel(op, x, kernel, arguments..., of_y(totals.data()));
+        totals.store(divisor);
     }
     template <class T> struct OfX { T* data; };
     template <class T> struct OfY { T* data; };

@@ -28,26 +28,12 @@ template <class T> FAST inline T shift_of(std::size_t n, const T* z) {
 /// Σ exp(f(i)), i < n. One partial sum: the additions hide behind the exponentials, and four copies of those would not fit
 /// into the registers.
 template <class T, class F> FAST inline T sum_exp(std::size_t n, F f) {
-    T s(0);
-    if constexpr (is_simd<T>) {
-#pragma omp simd reduction(+ : s)
-        for (std::size_t i = 0; i < n; ++i) s += exp(f(i));
-    } else {
-        for (std::size_t i = 0; i < n; ++i) s += exp(f(i));
-    }
-    return s;
+    return plain_sum<T>(n, [=](std::size_t i) FAST { return exp(f(i)); });
 }
 
 /// y[i] = exp(f(i)), i < n, where no f(i) is above 0, and their sum.
 template <class T, class F> FAST inline T exp_and_sum(std::size_t n, F f, T* y) {
-    T s(0);
-    if constexpr (is_simd<T>) {
-#pragma omp simd reduction(+ : s)
-        for (std::size_t i = 0; i < n; ++i) s += y[i] = exp_of_negative(f(i));
-    } else {
-        for (std::size_t i = 0; i < n; ++i) s += y[i] = exp_of_negative(f(i));
-    }
-    return s;
+    return plain_sum<T>(n, [=](std::size_t i) FAST { return y[i] = exp_of_negative(f(i)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

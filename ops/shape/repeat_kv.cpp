@@ -33,8 +33,7 @@ struct RepeatKv {
     }
     /// A head that serves several query heads receives the sum of what they send.
     template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
-        std::fill_n(gx[0].data, gx[0].size(), T(0));
-        scatter_add<T>(repeats(*gx[0].shape), gy.data, gx[0].data);
+        scatter_sum<T>(repeats(*gx[0].shape), gy.data, gx[0].data, gx[0].size());
     }
 
 private:

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <chalkgrad/autograd/base/shape.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 
 namespace chalkgrad {
 
@@ -87,12 +88,16 @@ template <class T> void scatter(const View& view, const T* y, T* x) {
     });
 }
 
-/// y, packed, is added to the view of x: the transpose of gather, for views that repeat elements too.
-template <class T> void scatter_add(const View& view, const T* y, T* x) {
+/// x, of `size` elements, becomes the sums of the elements of y, packed, that view each: the transpose of gather, for views
+/// that repeat elements too.
+template <class T> void scatter_sum(const View& view, const T* y, T* x, std::size_t size) {
+    Totals<T> totals(x, size);
+    wide_t<T>* const sums = totals.data();
     Runs(view).each([&](std::ptrdiff_t i, std::ptrdiff_t j, std::size_t n, std::ptrdiff_t step) {
         for (std::size_t k = 0; k < n; ++k)
-            x[i + static_cast<std::ptrdiff_t>(k) * step] += y[j + static_cast<std::ptrdiff_t>(k)];
+            sums[i + static_cast<std::ptrdiff_t>(k) * step] += y[j + static_cast<std::ptrdiff_t>(k)];
     });
+    totals.store();
 }
 
 } // namespace chalkgrad

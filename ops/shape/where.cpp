@@ -45,8 +45,7 @@ struct Where {
             T* to = whole ? g.data : taken.data();
             for (std::size_t i = 0; i < y.size(); ++i) to[i] = take_a[i] == (branch == 0) ? gy[i] : T(0);
             if (whole) continue;
-            std::fill_n(g.data, g.size(), T(0));
-            scatter_add<T>(View::broadcast(*g.shape, *y.shape), to, g.data);
+            scatter_sum<T>(View::broadcast(*g.shape, *y.shape), to, g.data, g.size());
         }
     }
 };

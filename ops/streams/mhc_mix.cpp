@@ -7,6 +7,7 @@
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
@@ -42,9 +43,9 @@ template <class T> void mix(const Streams& s, std::size_t sets, Factor as, const
     for (std::size_t b = 0; b < sets; ++b, x += s.n * s.d, y += s.n * s.d)
         gemm<T>(as, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
 }
-/// Ā = Ȳ Xᵀ, or added to what is there
-template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
-    gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, beta, ga, s.n);
+/// Ā = Ȳ Xᵀ.
+template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, T* ga) {
+    gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, 0, ga, s.n);
 }
 
 struct MixFixed {
@@ -98,10 +99,13 @@ struct MixParam {
         const Streams s(*gy.shape);
         if (gx[0]) mix(s, s.batch, Factor::transposed, a, gy.data, gx[0].data);
         if (gx[1]) {
-            Scratch<T> ga(s.n * s.n);
-            std::fill_n(ga.data(), s.n * s.n, T(0));
-            for (std::size_t b = 0; b < s.batch; ++b)
-                mix_ga(s, in[0].data + b * s.n * s.d, gy.data + b * s.n * s.d, 1, ga.data());
+            Scratch<T> part(s.n * s.n), ga(s.n * s.n);
+            Totals<T> totals(ga.data(), s.n * s.n);
+            for (std::size_t b = 0; b < s.batch; ++b) {
+                mix_ga(s, in[0].data + b * s.n * s.d, gy.data + b * s.n * s.d, part.data());
+                for (std::size_t i = 0; i < s.n * s.n; ++i) totals.data()[i] += part[i];
+            }
+            totals.store();
             detail::sinkhorn_vjp(s.n, options, in[1].data, a + s.n * s.n, a, ga.data(), gx[1].data);
         }
     }
@@ -158,22 +162,23 @@ struct MixXdep {
         const std::size_t nn = s.n * s.n, nd = s.n * s.d, keep = detail::sinkhorn_saved(s.n, options);
         const T *const a = z + s.batch * nn, *const potentials = a + s.batch * nn;
         const T alpha = in[3][0];
-        if (gx[2]) std::fill_n(gx[2].data, nn, T(0));
-        T galpha(0);
+        Totals<T> gbias(gx[2]);
+        wide_t<T> galpha(0);
         Scratch<T> l(nn), ga(nn), gz(s.batch * nn);
         for (std::size_t b = 0; b < s.batch; ++b) {
             T* const gl = gz.data() + b * nn;
             logits(nn, in[2], in[3], z + b * nn, l.data());
-            mix_ga(s, in[0].data + b * nd, gy.data + b * nd, 0, ga.data());
+            mix_ga(s, in[0].data + b * nd, gy.data + b * nd, ga.data());
             detail::sinkhorn_vjp(s.n, options, l.data(), potentials + b * keep, a + b * nn, ga.data(), gl);
             for (std::size_t i = 0; i < nn; ++i) {
-                if (gx[2]) gx[2][i] += gl[i];
+                if (gx[2]) gbias.data()[i] += gl[i];
                 galpha += gl[i] * z[b * nn + i];
                 gl[i] *= alpha;
             }
             if (gx[0]) mix(s, 1, Factor::transposed, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
         }
-        if (gx[3]) gx[3][0] = galpha;
+        gbias.store();
+        if (gx[3]) gx[3][0] = static_cast<T>(galpha);
         if (gx[1])
             gemm<T>(
                 Factor::transposed, Factor::plain, nd, nn, s.batch, in[0].data, nd, gz.data(), nn, 0, gx[1].data, nn);

@@ -70,6 +70,15 @@ BOOST_AUTO_TEST_CASE(shapes) {
     BOOST_TEST(mean(x, -1).value()(1, 2) == 21.5);
     BOOST_TEST(sum(tape.variable(3.0)).item() == 3);
     check_refused([&] { sum(x, 3); }, "sum", {"(2, 3, 4)", "axis 3"});
+    // As in NumPy, a list of no axes is not all of them.
+    const Axes none{std::vector<std::ptrdiff_t>()};
+    check_array(sum(x, none).value(), x.value());
+    check_array(mean(x, none, true).value(), x.value());
+    check_array(amin(x, none).value(), x.value());
+    check_array(logsumexp(x, none).value(), x.value());
+    check_array(var_biased(x, none).value(), Array<double>(xt::zeros<double>({2, 3, 4})));
+    sum(x * x, none).backward(counting({2, 3, 4}));
+    check_array(x.grad(), Array<double>(2 * x.value() * x.value()));
     check_refused([&] { mean(x, {1, -2}); }, "mean", {"twice"});
     check_refused([&] { amax(x, {0, 0}); }, "amax", {"twice"});
 }
