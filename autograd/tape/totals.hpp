@@ -23,6 +23,10 @@ public:
         if constexpr (std::is_same_v<T, wide_t<T>>) return result_;
         else return buffer_.data();
     }
+    /// Adds a number to each.
+    void add(const T* terms) {
+        for (std::size_t i = 0; i < n_; ++i) data()[i] += terms[i];
+    }
     /// Writes the totals, divided by a number, to the result.
     void store(wide_t<T> divisor = wide_t<T>(1)) {
         if (std::is_same_v<T, wide_t<T>> && divisor == wide_t<T>(1)) return;

@@ -49,8 +49,7 @@ struct Embedding {
         for (auto same = order.begin(); same != order.end();) {
             Totals<T> totals(row(gx[0].data, *same, d), d);
             const std::int64_t id = ids->data()[*same];
-            for (; same != order.end() && ids->data()[*same] == id; ++same)
-                for (std::size_t j = 0; j < d; ++j) totals.data()[j] += gy[*same * d + j];
+            for (; same != order.end() && ids->data()[*same] == id; ++same) totals.add(gy.data + *same * d);
             totals.store();
         }
     }
@@ -77,11 +76,7 @@ template <class T> Var<T> embedding_composed(const Var<T>& table, const Array<st
     return matmul(table.tape().constant(chosen), table);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                          \
-    template Var<T> embedding(const Var<T>&, const Array<std::int64_t>&); \
-    template Var<T> embedding_composed(const Var<T>&, const Array<std::int64_t>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(embedding, embedding_composed)
 
 CatalogEntry embedding_entry() {
     return entry("embedding", "rows of a table by their numbers", "§4", "table",

@@ -11,7 +11,12 @@ namespace chalkgrad {
 
 /// Refuses a mask that does not broadcast to the shape it is added to.
 inline void require_mask(const char* op, const Shape& x, const Shape& mask) {
-    if (mask.rank() > x.rank() || broadcast(op, x, mask) != x)
+    bool fits = mask.rank() <= x.rank();
+    for (std::size_t back = 1; fits && back <= mask.rank(); ++back) {
+        const std::size_t extent = mask[mask.rank() - back];
+        fits = extent == 1 || extent == x[x.rank() - back];
+    }
+    if (!fits)
         throw Error(std::string(op) + ": the mask of shape " + to_string(mask) + " does not broadcast to " +
                     to_string(x) + ", what it is added to; give it those extents, or 1 where it repeats");
 }

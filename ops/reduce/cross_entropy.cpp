@@ -133,11 +133,7 @@ Var<T> cross_entropy_composed(
     return reduction == LossReduction::mean ? loss / static_cast<number_t<T>>(count) : loss;
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                           \
-    template Var<T> cross_entropy(const Var<T>&, const Array<std::int64_t>&, LossReduction, std::int64_t); \
-    template Var<T> cross_entropy_composed(const Var<T>&, const Array<std::int64_t>&, LossReduction, std::int64_t);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(cross_entropy, cross_entropy_composed)
 
 namespace {
 

@@ -129,13 +129,7 @@ template <class T> Var<T> var_biased(const Var<T>& x, const Axes& axes, bool kee
 template <class T> Var<T> var_biased_composed(const Var<T>& x, const Axes& axes, bool keepdims) {
     return mean(square(x - mean(x, axes, true)), axes, keepdims);
 }
-#define CHALKGRAD_INSTANTIATE(T)                                  \
-    template Var<T> sum(const Var<T>&, const Axes&, bool);        \
-    template Var<T> mean(const Var<T>&, const Axes&, bool);       \
-    template Var<T> var_biased(const Var<T>&, const Axes&, bool); \
-    template Var<T> var_biased_composed(const Var<T>&, const Axes&, bool);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(sum, mean, var_biased, var_biased_composed)
 
 CatalogEntry sum_entry() { return reduction_entry<Sum<false>>("sum", "sum of x over axes", "NumPy", 1, {}); }
 CatalogEntry mean_entry() { return reduction_entry<Sum<true>>("mean", "sum of x over axes / N", "NumPy", 1, 1); }

@@ -153,13 +153,7 @@ template <class T> Var<T> logsumexp_composed(const Var<T>& x, const Axes& axes, 
     return keepdims ? y : sum(y, axes); // over extents of 1: only the shape changes
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                \
-    template Var<T> amax(const Var<T>&, const Axes&, bool);                     \
-    template Var<T> amin(const Var<T>&, const Axes&, bool);                     \
-    template Var<T> logsumexp(const Var<T>&, const Axes&, bool, const Var<T>&); \
-    template Var<T> logsumexp_composed(const Var<T>&, const Axes&, bool, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(amax, amin, logsumexp, logsumexp_composed)
 
 CatalogEntry amax_entry() { return reduction_entry<Extreme<1>>("amax", "largest x over axes", "NumPy", 1, 1); }
 CatalogEntry amin_entry() { return reduction_entry<Extreme<-1>>("amin", "smallest x over axes", "NumPy", 1, 1); }

@@ -85,22 +85,22 @@ template <bool logarithm> struct Softmax {
             add_mask(in[0], in[1], y.data);
             z = y.data;
         }
-        if (r.packed) return rows_forward(r, z, y.data);
+        if (r.packed) return rows_forward<T>(r.count, r.n, z, y.data);
         Scratch<T> rows(y.size());
         gather<T>(r.view, z, rows.data());
-        rows_forward(r, rows.data(), rows.data());
+        rows_forward<T>(r.count, r.n, rows.data(), rows.data());
         scatter<T>(r.view, rows.data(), y.data);
     }
     template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
         const Rows r(axis, *y.shape);
         T* gz = gx[0].data;
         if (r.packed) {
-            rows_gz(r, y.data, gy.data, gz);
+            rows_gz<T>(r.count, r.n, y.data, gy.data, gz);
         } else {
             Scratch<T> y_rows(y.size()), g_rows(y.size());
             gather<T>(r.view, y.data, y_rows.data());
             gather<T>(r.view, gy.data, g_rows.data());
-            rows_gz(r, y_rows.data(), g_rows.data(), g_rows.data());
+            rows_gz<T>(r.count, r.n, y_rows.data(), g_rows.data(), g_rows.data());
             scatter<T>(r.view, g_rows.data(), gz);
         }
         if (gx[1]) mask_gradient<T>(*y.shape, gz, gx[1]);
@@ -125,14 +125,10 @@ private:
             view.strides = {static_cast<std::ptrdiff_t>(n * inner), 1, static_cast<std::ptrdiff_t>(inner)};
         }
     };
-    template <class T> static void rows_forward(const Rows& r, const T* z, T* y) {
-        if constexpr (logarithm) kernel::log_softmax_rows<T>(r.count, r.n, z, y);
-        else kernel::softmax_rows<T>(r.count, r.n, z, y);
-    }
-    template <class T> static void rows_gz(const Rows& r, const T* y, const T* gy, T* gz) {
-        if constexpr (logarithm) kernel::log_softmax_rows_gz<T>(r.count, r.n, y, gy, gz);
-        else kernel::softmax_rows_gz<T>(r.count, r.n, y, gy, gz);
-    }
+    template <class T>
+    static constexpr auto rows_forward = logarithm ? kernel::log_softmax_rows<T> : kernel::softmax_rows<T>;
+    template <class T>
+    static constexpr auto rows_gz = logarithm ? kernel::log_softmax_rows_gz<T> : kernel::softmax_rows_gz<T>;
 };
 
 } // namespace
@@ -152,13 +148,7 @@ template <class T> Var<T> log_softmax_composed(const Var<T>& x, std::ptrdiff_t a
     return shifted - log(sum(exp(shifted), axis, true));
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                    \
-    template Var<T> softmax(const Var<T>&, std::ptrdiff_t, const Var<T>&);          \
-    template Var<T> log_softmax(const Var<T>&, std::ptrdiff_t, const Var<T>&);      \
-    template Var<T> softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&); \
-    template Var<T> log_softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(softmax, log_softmax, softmax_composed, log_softmax_composed)
 
 // A constant added along the axis changes nothing.
 static std::vector<Identity> softmax_identities(const Sample& s) {

@@ -1,7 +1,7 @@
 // The steps of a softmax, for kernels: the shift, exponentials of numbers that are not above 0, and Σ exp.
 #pragma once // internal
 
-#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/autograd/kernel/long_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -14,7 +14,7 @@ template <class T> FAST inline T exp_of_negative(T x) {
         const T p = e.r + e.r * e.r * elementary::polynomial<C::exp_q>(e.r);
         return (e.scale + e.scale * p) * elementary::power_of_two<T>(-C::room);
     } else {
-        return exp(x);
+        return exp_of(x);
     }
 }
 

@@ -50,9 +50,7 @@ private:
 
 template <class T> Var<T> repeat_kv(const Var<T>& k, std::size_t heads_out) { return apply(RepeatKv{heads_out}, k); }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> repeat_kv(const Var<T>&, std::size_t);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(repeat_kv)
 
 CatalogEntry repeat_kv_entry() {
     return entry("repeat_kv", "each key-value head heads_out/H_kv times", "grouped-query attention", "k",

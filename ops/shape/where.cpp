@@ -56,9 +56,7 @@ template <class T> Var<T> detail::where(Array<bool> condition, const Var<T>& a, 
     return apply(Where(std::move(condition)), a, b);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> detail::where(Array<bool>, const Var<T>&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(detail::where)
 
 CatalogEntry where_entry() {
     return entry("where", "a where cond holds, else b", "NumPy", "a b",

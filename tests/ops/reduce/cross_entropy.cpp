@@ -79,11 +79,9 @@ BOOST_AUTO_TEST_CASE(nothing_to_count) {
         gradients<double>(loss_of(Targets::from_shape({0}), LossReduction::sum), {array({0, 3}, {})}, array({}, {1}));
     check_array(of_no_rows.y, array({}, {0}));
     BOOST_TEST(of_no_rows.gx[0].size() == 0u);
-    const auto composed = gradients<double>(
-        [](auto& v) {
-            return cross_entropy_composed(v[0], Targets{-100}, LossReduction::sum);
-        },
-        {array({1, 2}, {1, 2})}, array({}, {7}));
+    const auto composed =
+        gradients<double>([](auto& v) { return cross_entropy_composed(v[0], Targets{-100}, LossReduction::sum); },
+            {array({1, 2}, {1, 2})}, array({}, {7}));
     check_array(composed.y, array({}, {0}));
     check_array(composed.gx[0], array({1, 2}, {0, 0}));
 }

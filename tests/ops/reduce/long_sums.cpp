@@ -50,7 +50,7 @@ template <class F> void check_floats(const char* what, const std::vector<Array<d
         const auto expected = run(0.0);
         for (std::size_t k = 0; k < got.size(); ++k)
             BOOST_TEST_CONTEXT(what << ", " << (k == 0 ? "value" : "gradient ") << k)
-            check_all(got[k], expected[k], 5e-6);
+        check_all(got[k], expected[k], 5e-6);
     });
 }
 
