@@ -189,22 +189,23 @@ template <bool with_sinks> struct Sdpa {
     // K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
         const Out<T> gq = gx[0], gk = gx[1], gv = gx[2], gsinks = with_sinks ? gx[3] : Out<T>(), gmask = gx[the_mask];
-        for (const Out<T>& sum : {gk, gv})
-            if (sum) std::fill_n(sum.data, sum.size(), T(0));
-        Totals<T> mask_totals(gmask), sink_totals(gsinks);
+        Totals<T> k_totals(gk), v_totals(gv), mask_totals(gmask), sink_totals(gsinks);
         const bool needs_scores = gq || gk || gmask;
-        const std::size_t size = tile_scores(*in[1].shape);
-        Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(options.softcap ? size : 0);
+        const std::size_t size = tile_scores(*in[1].shape), keys = (*in[1].shape)[in[1].shape->rank() - 2];
+        Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(options.softcap ? size : 0),
+            part(std::is_same_v<T, wide_t<T>> ? 0 : keys * std::max(in[1].last(), in[2].last()));
         tiles(in, needs_scores, [&](const AttentionTile<T>& tile, const Place& at) {
-            const auto part = [](Out<T> g, std::size_t from) { return g ? g.data + from : nullptr; };
-            kernel::attention_backward<T>(tile,
-                {y.data + at.query * tile.dv, gy.data + at.query * tile.dv, lse + at.query, probabilities.data(),
-                    gradients.data(), slopes.data(), part(gq, at.query * tile.d), part(gk, at.key * tile.d),
-                    part(gv, at.key * tile.dv), gmask ? mask_totals.data() + (tile.mask - in[the_mask].data) : nullptr,
-                    gsinks ? sink_totals.data() + at.head : nullptr});
+            const auto of = [](Totals<T>& totals, Out<T> g, std::size_t from) {
+                return g ? totals.data() + from : nullptr;
+            };
+            const std::size_t mask_from = gmask ? static_cast<std::size_t>(tile.mask - in[the_mask].data) : 0;
+            kernel::attention_backward<T>(
+                tile, {y.data + at.query * tile.dv, gy.data + at.query * tile.dv, lse + at.query, probabilities.data(),
+                          gradients.data(), slopes.data(), part.data(), gq ? gq.data + at.query * tile.d : nullptr,
+                          of(k_totals, gk, at.key * tile.d), of(v_totals, gv, at.key * tile.dv),
+                          of(mask_totals, gmask, mask_from), of(sink_totals, gsinks, at.head)});
         });
-        mask_totals.store();
-        sink_totals.store();
+        for (Totals<T>* totals : {&k_totals, &v_totals, &mask_totals, &sink_totals}) totals->store();
     }
 
 private:
