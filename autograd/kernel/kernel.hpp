@@ -50,8 +50,7 @@ CHALKGRAD_PAIRWISE(/)
 template <class V> FAST inline Pair<V> pair(V first, V second) { return {first, second}; }
 
 /// Calls f(begin, end) for the terms of a sum from 0 to n, at least once: floats in stretches, whose sums are then added up.
-template <class T, class F> FAST inline void each_stretch(std::size_t n, F f) {
-    constexpr std::size_t most = 512;
+template <class T, std::size_t most = 2048, class F> FAST inline void each_stretch(std::size_t n, F f) {
     std::size_t begin = 0;
     do {
         const std::size_t end = __is_same(T, float) && n - begin > most ? begin + most : n;
@@ -62,7 +61,7 @@ template <class T, class F> FAST inline void each_stretch(std::size_t n, F f) {
 
 /// Σ f(i), i < n, in one partial sum.
 template <class T, class F> FAST inline T plain_sum(std::size_t n, F f) {
-    wide_t<T> total(0);
+    T total(0);
     each_stretch<T>(n, [=, &total](std::size_t begin, std::size_t end) FAST {
         T s(0);
         if constexpr (is_simd<T>) {
@@ -73,7 +72,7 @@ template <class T, class F> FAST inline T plain_sum(std::size_t n, F f) {
         }
         total += s;
     });
-    return static_cast<T>(total);
+    return total;
 }
 
 /// Σ f(i), i < n, of numbers, pairs of them, or pairs of pairs. Of float and double in four partial sums: one for each quarter
@@ -97,7 +96,7 @@ template <class T, class F> FAST inline auto sum(std::size_t n, F f) {
         if (n > 2 * h) halves.first = halves.first + f(2 * h);
         return halves.first + halves.second;
     } else {
-        Pair<Pair<wide_t<T>>> total{};
+        V total{};
         each_stretch<T>(n, [=, &total](std::size_t begin, std::size_t end) FAST {
             T a = 0, b = 0, c = 0, d = 0;
 #pragma omp simd reduction(+ : a, b, c, d)
@@ -108,9 +107,9 @@ template <class T, class F> FAST inline auto sum(std::size_t n, F f) {
                 c += v.second.first;
                 d += v.second.second;
             }
-            total = total + Pair<Pair<wide_t<T>>>{{a, b}, {c, d}};
+            total = total + V{{a, b}, {c, d}};
         });
-        return V{{T(total.first.first), T(total.first.second)}, {T(total.second.first), T(total.second.second)}};
+        return total;
     }
 }
 template <class T, class F> FAST inline auto mean(std::size_t n, F f) { return sum<T>(n, f) / T(n); }

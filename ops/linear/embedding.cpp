@@ -43,6 +43,13 @@ struct Embedding {
     template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
         const std::size_t d = gy.last();
         std::fill_n(gx[0].data, gx[0].size(), T(0));
+        if (std::is_same_v<T, wide_t<T>> || ids->size() <= 4096) {
+            for (std::size_t i = 0; i < ids->size(); ++i) {
+                T* g = row(gx[0].data, i, d);
+                for (std::size_t j = 0; j < d; ++j) g[j] += gy[i * d + j];
+            }
+            return;
+        }
         std::vector<std::size_t> order(ids->size()); // all places of an id one after the other
         std::iota(order.begin(), order.end(), std::size_t(0));
         std::ranges::stable_sort(order, {}, [&](std::size_t i) { return ids->data()[i]; });

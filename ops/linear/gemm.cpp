@@ -140,10 +140,9 @@ void duals(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k
         }
 }
 
-/// BLAS adds up some hundred to all of the terms in float; of more than this the sums go into double.
-constexpr std::size_t longest = 4096;
-void in_stretches(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
-    std::size_t lda, const float* b, std::size_t ldb, int beta, float* c, std::size_t ldc) {
+/// For floats: so many terms at a time, whose sums then go into double.
+void in_stretches(std::size_t longest, Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
+    const float* a, std::size_t lda, const float* b, std::size_t ldb, int beta, float* c, std::size_t ldc) {
     Scratch<float> part(m * n);
     Scratch<double> totals(m * n);
     std::fill_n(totals.data(), m * n, 0.0);
@@ -165,8 +164,10 @@ void gemm(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
     // Calling BLAS costs about 100 ns, splitting duals more.
     constexpr std::size_t small = std::is_same_v<T, Dual<double>> ? 12 * 12 * 12 : 4 * 4 * 4;
     if (m == 0 || n == 0) return;
+    // BLAS adds up all terms of a column in float, and some hundred of those of a matrix.
     if constexpr (std::is_same_v<T, float>)
-        if (k > longest) return in_stretches(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+        if (const std::size_t longest = m == 1 || n == 1 ? 512 : 4096; k > longest)
+            return in_stretches(longest, op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     if (std::is_same_v<T, long double> || k == 0 || m * n * k <= small)
         loops(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if constexpr (std::is_same_v<T, double>) blas<Double>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);

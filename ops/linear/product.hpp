@@ -82,7 +82,7 @@ FAST inline void product_rows(std::size_t& i, std::size_t m, std::size_t n, Left
         T* const ci = c + i * c_row;
         constexpr std::size_t width = product_width<T>;
         const std::size_t full = (part.to + width - 1) / width * width, end = full < n ? full : n;
-        each_stretch<T>(part.last - part.first, [=](std::size_t from, std::size_t to) FAST {
+        each_stretch<T, 512>(part.last - part.first, [=](std::size_t from, std::size_t to) FAST {
             const std::size_t first = part.first + from, terms = to - from;
             const LeftFactor<T> ai{a.data + i * a.row + first * a.term, a.row, a.term};
             const T* const bi = b + first * b_row;

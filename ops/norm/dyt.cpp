@@ -12,8 +12,8 @@ void dyt_forward(std::size_t rows, std::size_t d, T alpha, const T* x, const T* 
 // With w = ȳ γ sech²(αx):  x̄ = α w,  ᾱ = Σ w x (here one sum for each feature),  γ̄ = Σ_rows ȳ tanh(αx),  β̄ = Σ_rows ȳ.
 // Where sech² is 0, so is w x, at inf too.
 template <class T>
-void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx,
-    wide_t<T>* galpha, wide_t<T>* ggamma, wide_t<T>* gbeta) {
+void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T* gamma, const T* gy, T* gx, T* galpha,
+    T* ggamma, T* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { galpha[j] = ggamma[j] = gbeta[j] = 0; });
     for (std::size_t t = 0; t < rows; ++t, x += d, gy += d, gx += d)
         each<T>(d, [=](std::size_t j) FAST {
@@ -68,9 +68,14 @@ struct Dyt {
         const std::size_t d = y.last();
         const BroadcastRow<T> gamma(in[2], d, 1);
         RowGradient<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
-        kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data, gx[0].data, galpha.data(),
-            ggamma.data(), gbeta.data());
-        galpha.store(), ggamma.store(), gbeta.store();
+        each_rows(
+            y.rows(),
+            [&](std::size_t first, std::size_t rows) {
+                const std::size_t at = first * d;
+                kernel::dyt_gradients<T>(rows, d, in[1][0], in[0].data + at, gamma.data(), gy.data + at,
+                    gx[0].data + at, galpha.data(), ggamma.data(), gbeta.data());
+            },
+            galpha, ggamma, gbeta);
     }
 };
 

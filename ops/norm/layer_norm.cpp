@@ -23,7 +23,7 @@ void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, cons
 //     x̄ = r (h − ⟨h⟩ − n ⟨n h⟩),   γ̄ = Σ_rows ȳ n,   β̄ = Σ_rows ȳ
 template <class T>
 void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* m, const T* e,
-    const T* r, const T* gy, T* gx, wide_t<T>* ggamma, wide_t<T>* gbeta) {
+    const T* r, const T* gy, T* gx, T* ggamma, T* gbeta) {
     each<T>(d, [=](std::size_t j) FAST { ggamma[j] = gbeta[j] = 0; });
     each_two_rows<T>(rows, d, [=](auto at) FAST {
         const auto mt = at(m), et = at(e), rt = at(r);
@@ -86,9 +86,15 @@ struct LayerNorm {
         const std::size_t rows = gy.rows(), d = gy.last();
         const BroadcastRow<T> gamma(in[1], d, 1);
         RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
-        kernel::layer_norm_gradients<T>(rows, d, in[0].data, gamma.data(), m, m + rows, m + 2 * rows, gy.data,
-            gx[0].data, ggamma.data(), gbeta.data());
-        ggamma.store(), gbeta.store();
+        each_rows(
+            rows,
+            [&](std::size_t first, std::size_t count) {
+                const std::size_t at = first * d;
+                const T* const kept = m + first;
+                kernel::layer_norm_gradients<T>(count, d, in[0].data + at, gamma.data(), kept, kept + rows,
+                    kept + 2 * rows, gy.data + at, gx[0].data + at, ggamma.data(), gbeta.data());
+            },
+            ggamma, gbeta);
     }
 };
 

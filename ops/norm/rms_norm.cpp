@@ -15,7 +15,7 @@ void rms_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const 
 // Vary x: dn = r (dx − n ⟨n dx⟩), a symmetric Jacobian. So with h = γ ȳ:  x̄ = r (h − n ⟨n h⟩),  γ̄ = Σ_rows ȳ n.
 template <class T>
 void rms_norm_gradients(
-    std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, wide_t<T>* ggamma) {
+    std::size_t rows, std::size_t d, const T* x, const T* gamma, const T* r, const T* gy, T* gx, T* ggamma) {
     each<T>(d, [=](std::size_t j) FAST { ggamma[j] = 0; });
     each_four_rows<T>(rows, d, [=](auto at) FAST {
         const auto rt = at(r);
@@ -78,8 +78,14 @@ struct RmsNorm {
         const In<T> x = in[0];
         const BroadcastRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
         RowGradient<T> ggamma(gx[1], x.last());
-        kernel::rms_norm_gradients<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data, ggamma.data());
-        ggamma.store();
+        each_rows(
+            x.rows(),
+            [&](std::size_t first, std::size_t rows) {
+                const std::size_t at = first * x.last();
+                kernel::rms_norm_gradients<T>(
+                    rows, x.last(), x.data + at, gamma.data(), r + first, gy.data + at, gx[0].data + at, ggamma.data());
+            },
+            ggamma);
     }
 };
 

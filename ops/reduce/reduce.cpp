@@ -81,10 +81,10 @@ template <bool divided> struct Sum : Reduction {
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const In<T> x = in[0];
         if (x.size() == 1) y[0] = x[0];
-        else collect(name, *x.shape, divisor<T>(x, y), y.data, kernel::sum_row<T>, of_x(x.data));
+        else collect(*x.shape, divisor<T>(x, y), y.data, kernel::sum_row<T>, of_x(x.data));
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        run_kernel(name, *in[0].shape, kernel::sum_row_gx<T>, divisor<T>(in[0], y), of_y(gy.data), of_x(gx[0].data));
+        run_kernel(*in[0].shape, kernel::sum_row_gx<T>, divisor<T>(in[0], y), of_y(gy.data), of_x(gx[0].data));
     }
 
 private:
@@ -96,21 +96,21 @@ struct VarBiased : Reduction {
     static constexpr const char* inputs[] = {"x"};
 
     Shape shape(Shapes in) const { return result(name, in, Nothing::refused); }
-    std::size_t saved(Shapes in) const { return 2 * axes.kept(name, in[0]).size(); } // μ, then δ
+    std::size_t saved(Shapes in) const { return 2 * kept(in[0]).size(); } // μ, then δ
     template <class T> void forward(Ins<T> in, Out<T> y, T* mu) const {
         const Shape& shape = *in[0].shape;
         const auto x = of_x(in[0].data);
         const T n(count(shape, *y.shape));
         T* const delta = mu + y.size();
-        collect(name, shape, n, mu, kernel::sum_row<T>, x);
-        collect(name, shape, n, delta, kernel::deviation_row<T>, x, of_y(mu));
-        collect(name, shape, n, y.data, kernel::variance_row<T>, x, of_y(mu), of_y(delta));
+        collect(shape, n, mu, kernel::sum_row<T>, x);
+        collect(shape, n, delta, kernel::deviation_row<T>, x, of_y(mu));
+        collect(shape, n, y.data, kernel::variance_row<T>, x, of_y(mu), of_y(delta));
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* mu, Outs<T> gx) const {
         const In<T> x = in[0];
         const T n(count(*x.shape, *y.shape));
         const T* delta = mu + y.size();
-        run_kernel(name, *x.shape, kernel::variance_row_gx<T>, n, of_x(x.data), of_y(mu), of_y(delta), of_y(gy.data),
+        run_kernel(*x.shape, kernel::variance_row_gx<T>, n, of_x(x.data), of_y(mu), of_y(delta), of_y(gy.data),
             of_x(gx[0].data));
     }
 };

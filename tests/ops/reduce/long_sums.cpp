@@ -55,7 +55,7 @@ template <class F> void check_floats(const char* what, const std::vector<Array<d
                 worst = std::max(worst, std::abs(got[k][i] - expected[k][i]));
                 largest = std::max(largest, std::abs(expected[k][i]));
             }
-            BOOST_TEST(worst <= 5e-6 * largest,
+            BOOST_TEST(worst <= 2e-5 * largest,
                 what << ", " << (k == 0 ? "value" : "gradient ") << k << ": off by " << worst << " of " << largest);
         }
     });
@@ -126,11 +126,11 @@ BOOST_AUTO_TEST_CASE(products) {
 }
 
 BOOST_AUTO_TEST_CASE(streams) {
-    Array<double> x = filled({many / 4, 2, 2}), m = filled({2, 2});
-    for (std::size_t i = 0; i < x.size(); i += 4) x.data()[i] = 0.7f;
+    Array<double> x = filled({many / 2, 2, 1}), m = filled({2, 2});
+    for (std::size_t i = 0; i < x.size(); i += 2) x.data()[i] = 0.7f;
     m(0, 0) = 0.5;
     check_floats("mhc_mix_param", {x, m}, [](auto& v) { return mhc_mix_param(v[0], v[1], {.iterations = 2}); });
-    check_floats("mhc_mix_xdep", {x, filled({4, 4}), m, filled({})},
+    check_floats("mhc_mix_xdep", {x, filled({2, 4}), m, filled({})},
         [](auto& v) { return mhc_mix_xdep(v[0], v[1], v[2], v[3], {.iterations = 2}); });
 }
 
