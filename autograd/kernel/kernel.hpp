@@ -11,6 +11,7 @@
 
 #include <chalkgrad/autograd/kernel/compilation.hpp>
 #include <chalkgrad/autograd/kernel/vector_math.hpp>
+#include <chalkgrad/autograd/kernel/wide.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -48,6 +49,32 @@ CHALKGRAD_PAIRWISE(/)
 #undef CHALKGRAD_PAIRWISE
 template <class V> FAST inline Pair<V> pair(V first, V second) { return {first, second}; }
 
+/// Calls f(begin, end) for the terms of a sum from 0 to n, at least once: floats in stretches, whose sums are then added up.
+template <class T, std::size_t most = 2048, class F> FAST inline void each_stretch(std::size_t n, F f) {
+    std::size_t begin = 0;
+    do {
+        const std::size_t end = __is_same(T, float) && n - begin > most ? begin + most : n;
+        f(begin, end);
+        begin = end;
+    } while (begin < n);
+}
+
+/// Σ f(i), i < n, in one partial sum.
+template <class T, class F> FAST inline T plain_sum(std::size_t n, F f) {
+    T total(0);
+    each_stretch<T>(n, [=, &total](std::size_t begin, std::size_t end) FAST {
+        T s(0);
+        if constexpr (is_simd<T>) {
+#pragma omp simd reduction(+ : s)
+            for (std::size_t i = begin; i < end; ++i) s += f(i);
+        } else {
+            for (std::size_t i = begin; i < end; ++i) s += f(i);
+        }
+        total += s;
+    });
+    return total;
+}
+
 /// Σ f(i), i < n, of numbers, pairs of them, or pairs of pairs. Of float and double in four partial sums: one for each quarter
 /// of the range, or two for each half, or one for each number of a pair of pairs.
 template <class T, class F> FAST inline auto sum(std::size_t n, F f) {
@@ -69,16 +96,20 @@ template <class T, class F> FAST inline auto sum(std::size_t n, F f) {
         if (n > 2 * h) halves.first = halves.first + f(2 * h);
         return halves.first + halves.second;
     } else {
-        T a = 0, b = 0, c = 0, d = 0;
+        V total{};
+        each_stretch<T>(n, [=, &total](std::size_t begin, std::size_t end) FAST {
+            T a = 0, b = 0, c = 0, d = 0;
 #pragma omp simd reduction(+ : a, b, c, d)
-        for (std::size_t i = 0; i < n; ++i) {
-            const V v = f(i);
-            a += v.first.first;
-            b += v.first.second;
-            c += v.second.first;
-            d += v.second.second;
-        }
-        return V{{a, b}, {c, d}};
+            for (std::size_t i = begin; i < end; ++i) {
+                const V v = f(i);
+                a += v.first.first;
+                b += v.first.second;
+                c += v.second.first;
+                d += v.second.second;
+            }
+            total = total + V{{a, b}, {c, d}};
+        });
+        return total;
     }
 }
 template <class T, class F> FAST inline auto mean(std::size_t n, F f) { return sum<T>(n, f) / T(n); }

@@ -33,4 +33,18 @@ template <class Rule, class T> Var<T> apply(const Rule& rule, std::span<const Va
     return detail::record<T>(OpOf<Rule>(rule), false, pointers.data(), pointers.size());
 }
 
+/// In namespace chalkgrad: instantiates function templates, one to six that are not overloaded, for the six scalars of a Var.
+#define CHALKGRAD_INSTANCES(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_2(__VA_ARGS__))
+#define CHALKGRAD_INSTANCES_2(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_3(__VA_ARGS__))
+#define CHALKGRAD_INSTANCES_3(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_4(__VA_ARGS__))
+#define CHALKGRAD_INSTANCES_4(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_5(__VA_ARGS__))
+#define CHALKGRAD_INSTANCES_5(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCE(__VA_ARGS__))
+#define CHALKGRAD_INSTANCE(f)                                                     \
+    template decltype(f<double>) f<double>;                                       \
+    template decltype(f<float>) f<float>;                                         \
+    template decltype(f<long double>) f<long double>;                             \
+    template decltype(f<::chalkgrad::Dual<double>>) f<::chalkgrad::Dual<double>>; \
+    template decltype(f<::chalkgrad::half>) f<::chalkgrad::half>;                 \
+    template decltype(f<::chalkgrad::bfloat16>) f<::chalkgrad::bfloat16>;
+
 } // namespace chalkgrad

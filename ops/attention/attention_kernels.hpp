@@ -31,7 +31,12 @@ template <class T> struct AttentionGradients {
     const T *y, *gy, *lse;
     T *p, *gs, *slope; ///< working memory, (rows, width) each; gs nullptr where only gv is wanted, slope where there
                        ///< is no cap
-    T *gq, *gk, *gv, *gmask, *gsink;
+    T* part;           ///< the same for floats, (keys, the larger of d and dv)
+    T* gq;
+    wide_t<T>* gk;
+    wide_t<T>* gv;
+    wide_t<T>* gmask;
+    wide_t<T>* gsink;
 };
 
 } // namespace chalkgrad
@@ -66,13 +71,17 @@ FAST inline void attention_mean(const AttentionTile<T>& tile, std::size_t n, con
 
 // z += pᵀ x (keys, n), with x (rows, n): for each key the rows that see it.
 template <class T>
-FAST inline void attention_spread(const AttentionTile<T>& tile, std::size_t n, const T* p, const T* x, T* z) {
-    product<T>(tile.keys, n, {p, 1, tile.width}, x, n, true, z, n, [=](std::size_t i, std::size_t keys) FAST {
+FAST inline void attention_spread(
+    const AttentionTile<T>& tile, std::size_t n, const T* p, const T* x, T* part, wide_t<T>* z) {
+    constexpr bool in_place = __is_same(T, wide_t<T>);
+    if constexpr (in_place) part = z;
+    product<T>(tile.keys, n, {p, 1, tile.width}, x, n, in_place, part, n, [=](std::size_t i, std::size_t keys) FAST {
         std::size_t first = 0, last = tile.rows;
         while (first < last && tile.to[first] <= i) ++first;
         while (last > first && tile.from[last - 1] >= i + keys) --last;
         return ProductPart{0, n, first, last};
     });
+    if constexpr (!in_place) each<T>(tile.keys * n, [=](std::size_t i) FAST { z[i] += part[i]; });
 }
 
 /// A stretch of a row of scores in whole vectors, [from, from + n), around the `seen` keys from `first` on.
@@ -175,8 +184,8 @@ FAST inline void attention_delta(const AttentionTile<T>& tile, const AttentionGr
 // The softmax backward of a tile: gs: in P̄ = Ō Vᵀ, out α S̄, where Z̄ = P (P̄ − D) and S̄ = Z̄ cap′. gmask: Z̄ is added to
 // it.
 template <class T>
-FAST inline void attention_score_gradient(
-    const AttentionTile<T>& tile, const T* probabilities, const T* slopes, const T* delta, T* gradients, T* gmask) {
+FAST inline void attention_score_gradient(const AttentionTile<T>& tile, const T* probabilities, const T* slopes,
+    const T* delta, T* gradients, wide_t<T>* gmask) {
     const T scale = tile.scale, cap = tile.cap;
     // α at once, where nobody asks for Z̄ itself.
     const T factor = cap == 0 && gmask == nullptr ? scale : T(1);
@@ -188,7 +197,7 @@ FAST inline void attention_score_gradient(
         each<T>(row.n, [=](std::size_t j) FAST { gz[j] = p[j] == 0 ? T(0) : p[j] * (gz[j] - d) * factor; });
         if (gmask != nullptr) {
             const T* const seen = gs + row.first;
-            T* const g = gmask + r * tile.mask_row + row.first * tile.mask_key;
+            wide_t<T>* const g = gmask + r * tile.mask_row + row.first * tile.mask_key;
             if (tile.mask_key == 0) *g += sum<T>(row.seen, [=](std::size_t j) FAST { return seen[j]; });
             else each<T>(row.seen, [=](std::size_t j) FAST { g[j] += seen[j]; });
         }
@@ -209,12 +218,12 @@ template <class T> void attention_backward(AttentionTile<T> tile, AttentionGradi
     attention_delta(tile, g, delta);
     attention_scores(tile, tile.d, tile.q, tile.k_columns, g.p);
     attention_probabilities(tile, g.lse, g.p, g.slope);
-    if (g.gv != nullptr) attention_spread(tile, tile.dv, g.p, g.gy, g.gv);
+    if (g.gv != nullptr) attention_spread(tile, tile.dv, g.p, g.gy, g.part, g.gv);
     if (g.gs == nullptr) return;
     attention_scores(tile, tile.dv, g.gy, tile.v_columns, g.gs);
     attention_score_gradient(tile, g.p, g.slope, delta, g.gs, g.gmask);
     if (g.gq != nullptr) attention_mean(tile, tile.d, g.gs, tile.k, g.gq);
-    if (g.gk != nullptr) attention_spread(tile, tile.d, g.gs, tile.q, g.gk);
+    if (g.gk != nullptr) attention_spread(tile, tile.d, g.gs, tile.q, g.part, g.gk);
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

@@ -35,6 +35,7 @@ CHALKGRAD_KERNEL(rope_turn)
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -50,20 +51,28 @@ CHALKGRAD_KERNEL(rope_turn)
 namespace chalkgrad {
 namespace {
 
-constexpr std::pair<RopeScaling::Kind, const char*> stretches[] = {{RopeScaling::Kind::none, "none"},
-    {RopeScaling::Kind::linear, "linear"}, {RopeScaling::Kind::llama3, "llama3"}, {RopeScaling::Kind::yarn, "yarn"}};
+using Kind = RopeScaling::Kind;
+constexpr std::pair<Kind, const char*> stretches[] = {
+    {Kind::none, "none"}, {Kind::linear, "linear"}, {Kind::llama3, "llama3"}, {Kind::yarn, "yarn"}};
+
+/// The numbers of a stretch; it has the first two where it is linear.
+constexpr std::pair<const char*, double RopeScaling::*> stretch_numbers[] = {{"factor", &RopeScaling::factor},
+    {"magnitude", &RopeScaling::magnitude}, {"context", &RopeScaling::context}, {"slow", &RopeScaling::slow},
+    {"fast", &RopeScaling::fast}};
+std::span<const std::pair<const char*, double RopeScaling::*>> numbers_of(Kind kind) {
+    return {stretch_numbers, kind == Kind::none ? 0u : kind == Kind::linear ? 2u : 5u};
+}
 
 /// The share of its speed that pair i keeps.
 template <class Angle> Angle kept_share(const RopeOptions& o, std::size_t i, std::size_t pairs, Angle speed) {
     using std::ceil, std::clamp, std::floor, std::log, std::max, std::min;
     const RopeScaling& s = o.stretch;
     constexpr Angle two_pi = 2 * std::numbers::pi_v<Angle>;
-    if (s.kind == RopeScaling::Kind::none) return 1;
-    if (s.kind == RopeScaling::Kind::linear) return 0;
+    if (s.kind == Kind::none) return 1;
+    if (s.kind == Kind::linear) return 0;
     const Angle context = static_cast<Angle>(s.context), slow = static_cast<Angle>(s.slow),
                 fast = static_cast<Angle>(s.fast);
-    if (s.kind == RopeScaling::Kind::llama3)
-        return clamp((context * speed / two_pi - slow) / (fast - slow), Angle(0), Angle(1));
+    if (s.kind == Kind::llama3) return clamp((context * speed / two_pi - slow) / (fast - slow), Angle(0), Angle(1));
     // The pair that turns n times within the context, as a real number.
     const auto pair_of = [&](Angle n) {
         return static_cast<Angle>(pairs) * log(context / (two_pi * n)) / log(static_cast<Angle>(o.base));
@@ -120,15 +129,11 @@ struct Rope {
                 r, x.last(), to_string(x), x.last()));
         require_positive(name, "base", options.base);
         const RopeScaling& s = options.stretch;
-        if (s.kind == RopeScaling::Kind::none) return x;
-        require_positive(name, "factor", s.factor);
-        require_positive(name, "magnitude", s.magnitude);
-        if (s.kind == RopeScaling::Kind::linear) return x;
-        require_positive(name, "context", s.context);
-        require_positive(name, "slow", s.slow);
+        for (const auto& [number, member] : numbers_of(s.kind)) require_positive(name, number, s.*member);
+        if (s.kind == Kind::none || s.kind == Kind::linear) return x;
         if (!(s.fast > s.slow))
             throw Error(fmt::format("rope: fast is {} and slow {}; fast must be the larger", s.fast, s.slow));
-        if (s.kind == RopeScaling::Kind::yarn && !(options.base > 1))
+        if (s.kind == Kind::yarn && !(options.base > 1))
             throw Error(fmt::format("rope: base is {}; for yarn it must be above 1", options.base));
         return x;
     }
@@ -140,15 +145,10 @@ struct Rope {
         out.set("offset", static_cast<double>(options.offset));
         if (options.rotary_dim) out.set("rotary_dim", static_cast<double>(*options.rotary_dim));
         const RopeScaling& s = options.stretch;
-        if (s.kind == RopeScaling::Kind::none) return;
+        if (s.kind == Kind::none) return;
         out.set("stretch", std::string(chalkgrad::name(s.kind)));
-        out.set("factor", s.factor);
-        out.set("magnitude", s.magnitude);
-        if (s.kind == RopeScaling::Kind::linear) return;
-        out.set("context", s.context);
-        out.set("slow", s.slow);
-        out.set("fast", s.fast);
-        if (s.kind == RopeScaling::Kind::yarn) out.set("whole_pairs", s.whole_pairs);
+        for (const auto& [number, member] : numbers_of(s.kind)) out.set(number, s.*member);
+        if (s.kind == Kind::yarn) out.set("whole_pairs", s.whole_pairs);
     }
 
     template <class T> void turn(const Shape& shape, T sign, const T* tables, const T* x, T* y) const {
@@ -170,7 +170,7 @@ struct Rope {
 
 } // namespace
 
-const char* name(RopeScaling::Kind kind) {
+const char* name(Kind kind) {
     for (const auto& [known, word] : stretches)
         if (known == kind) return word;
     throw Error("rope: unknown stretch");
@@ -220,11 +220,7 @@ template <class T> Var<T> rope_composed(const Var<T>& x, const RopeOptions& opti
     return kept + partners * tape.constant(sine, "sin");
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                             \
-    template Var<T> rope(const Var<T>&, const RopeOptions&); \
-    template Var<T> rope_composed(const Var<T>&, const RopeOptions&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(rope, rope_composed)
 
 static RopeOptions options_of(Settings& c) {
     RopeOptions o;
@@ -241,9 +237,10 @@ static RopeOptions options_of(Settings& c) {
     const std::string stretch = c.word("stretch", "none");
     const auto kind = stretch_named(stretch);
     if (!kind) throw Error(fmt::format("rope: stretch is '{}'; it must be none, linear, llama3 or yarn", stretch));
-    o.stretch = {*kind, c.number("factor", 1), c.number("context", 0), c.number("slow", 1),
-        c.number("fast", *kind == RopeScaling::Kind::yarn ? 32 : 4), c.flag("whole_pairs", true),
-        c.number("magnitude", 1)};
+    o.stretch.kind = *kind;
+    if (*kind == Kind::yarn) o.stretch.fast = 32;
+    for (const auto& [number, member] : stretch_numbers) o.stretch.*member = c.number(number, o.stretch.*member);
+    o.stretch.whole_pairs = c.flag("whole_pairs", true);
     return o;
 }
 

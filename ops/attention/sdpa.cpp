@@ -14,8 +14,11 @@ CHALKGRAD_KERNEL(attention_backward)
 
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
+#include <chalkgrad/ops/reduce/additive_mask.hpp>
+#include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -36,34 +39,6 @@ struct Extents {
     std::size_t kv(std::size_t b, std::size_t h) const { return b * kv_heads + h / (heads / kv_heads); }
 };
 
-/// How a mask that broadcasts to (…, Hq, Tq, Tk) is stepped through.
-class MaskSteps {
-public:
-    MaskSteps(const Shape& mask, const Shape& scores) : scores_(scores) {
-        std::size_t step = 1;
-        for (std::size_t back = 1; back <= mask.rank(); ++back) {
-            const std::size_t extent = mask[mask.rank() - back];
-            steps_[scores.rank() - back] = extent == 1 ? 0 : step;
-            step *= extent;
-        }
-    }
-    std::size_t row() const { return steps_[scores_.rank() - 2]; }
-    std::size_t key() const { return steps_[scores_.rank() - 1]; }
-    /// Where the mask of a head begins; heads are counted through the batch.
-    std::size_t head(std::size_t index) const {
-        std::size_t at = 0;
-        for (std::size_t axis = scores_.rank() - 2; axis-- > 0;) {
-            at += index % scores_[axis] * steps_[axis];
-            index /= scores_[axis];
-        }
-        return at;
-    }
-
-private:
-    Shape scores_;
-    std::size_t steps_[Shape::max_rank] = {};
-};
-
 Shape score_shape(const Shape& q, const Shape& k) { return q.with(q.rank() - 1, k[k.rank() - 2]); }
 
 Shape attention_shape(const char* op, const AttentionOptions& o, const Shape& q, const Shape& k, const Shape& v,
@@ -75,41 +50,24 @@ Shape attention_shape(const char* op, const AttentionOptions& o, const Shape& q,
     if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank())
         refuse("they must be (…, heads, tokens, features), with as many axes each");
     const std::size_t token_axis = q.rank() - 2;
+    const Extents e(q, k, v);
     for (std::size_t axis = 0; axis + 3 < q.rank(); ++axis)
         if (k[axis] != q[axis] || v[axis] != q[axis]) refuse("the axes in front of the heads must be the same");
     if (k.last() != q.last()) refuse("queries and keys must have the same number of features");
     if (q.last() == 0) refuse("queries and keys must have at least one feature");
     if (v[token_axis] != k[token_axis]) refuse("there must be one value for each key");
-    if (q.rank() > 2) {
-        const std::size_t heads = q[token_axis - 1], kv_heads = k[token_axis - 1];
-        if (v[token_axis - 1] != kv_heads) refuse("keys and values must have the same number of heads");
-        if (kv_heads == 0 || heads % kv_heads != 0)
-            refuse(
-                fmt::format("{} query heads cannot share {} key heads evenly; make the first a multiple of the second",
-                    heads, kv_heads));
-    }
+    if (q.rank() > 2 && v[token_axis - 1] != e.kv_heads) refuse("keys and values must have the same number of heads");
+    if (e.kv_heads == 0 || e.heads % e.kv_heads != 0)
+        refuse(fmt::format("{} query heads cannot share {} key heads evenly; make the first a multiple of the second",
+            e.heads, e.kv_heads));
     if (o.scale) require_finite(op, "scale", *o.scale);
     if (o.softcap) require_positive(op, "softcap", *o.softcap);
     if (o.window && *o.window == 0)
         throw Error(fmt::format("{}: window is 0; it counts the query itself, so it must be at least 1", op));
-    const std::size_t heads = q.rank() > 2 ? q[token_axis - 1] : 1;
-    if (sinks != nullptr && !(*sinks == Shape{heads}))
+    if (sinks != nullptr && !(*sinks == Shape{e.heads}))
         throw Error(fmt::format(
-            "{}: sinks has shape {}; it must be ({}), one number for each query head", op, to_string(*sinks), heads));
-    if (mask != nullptr) {
-        const Shape scores = score_shape(q, k);
-        bool fits = mask->rank() <= scores.rank();
-        for (std::size_t back = 1; fits && back <= mask->rank(); ++back) {
-            const std::size_t extent = (*mask)[mask->rank() - back];
-            fits = extent == 1 || extent == scores[scores.rank() - back];
-        }
-        if (!fits)
-            throw Error(
-                fmt::format("{}: the mask of shape {} does not broadcast to the scores, shape {}; give it those "
-                            "extents, or 1 where "
-                            "it repeats",
-                    op, to_string(*mask), to_string(scores)));
-    }
+            "{}: sinks has shape {}; it must be ({}), one number for each query head", op, to_string(*sinks), e.heads));
+    if (mask != nullptr) require_mask(op, score_shape(q, k), *mask);
     return q.with(q.rank() - 1, v.last());
 }
 
@@ -149,8 +107,15 @@ struct Place {
 template <class T, class F>
 void each_tile(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask, In<T> sinks, bool backward, F&& f) {
     const Extents e(*q.shape, *k.shape, *v.shape);
-    const std::optional<MaskSteps> steps =
-        mask ? std::optional(MaskSteps(*mask.shape, score_shape(*q.shape, *k.shape))) : std::nullopt;
+    const Shape scores = score_shape(*q.shape, *k.shape);
+    const View steps = mask ? View::broadcast(*mask.shape, scores) : View{}; // of the mask; 0 where it repeats
+    const auto step = [&](std::size_t axis) { return static_cast<std::size_t>(steps.strides[axis]); };
+    const auto mask_of = [&](std::size_t head) {
+        std::size_t at = 0;
+        for (std::size_t axis = scores.rank() - 2; axis-- > 0; head /= scores[axis])
+            at += head % scores[axis] * step(axis);
+        return at;
+    };
     const auto sees_from = [&](std::size_t i) {
         return o.window && i + 1 > *o.window ? std::min(i + 1 - *o.window, e.keys) : 0;
     };
@@ -164,8 +129,8 @@ void each_tile(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask,
     tile.to = to;
     tile.scale = T(o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(e.d)));
     tile.cap = T(o.softcap.value_or(0));
-    tile.mask_row = steps ? steps->row() : 0;
-    tile.mask_key = steps ? steps->key() : 0;
+    tile.mask_row = step(scores.rank() - 2);
+    tile.mask_key = step(scores.rank() - 1);
     for (std::size_t head = 0; head < e.batch * e.heads; ++head) {
         const std::size_t h = head % e.heads, kv = e.kv(head / e.heads, h);
         columns.fill(kv, k.data, v.data);
@@ -184,7 +149,7 @@ void each_tile(const AttentionOptions& o, In<T> q, In<T> k, In<T> v, In<T> mask,
             tile.k = k.data + place.key * e.d;
             tile.v = v.data + place.key * e.dv;
             columns.of(tile, first_key);
-            tile.mask = mask ? mask.data + steps->head(head) + i0 * tile.mask_row + first_key * tile.mask_key : nullptr;
+            tile.mask = mask ? mask.data + mask_of(head) + i0 * tile.mask_row + first_key * tile.mask_key : nullptr;
             f(static_cast<const AttentionTile<T>&>(tile), place);
         }
     }
@@ -224,19 +189,23 @@ template <bool with_sinks> struct Sdpa {
     // K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
         const Out<T> gq = gx[0], gk = gx[1], gv = gx[2], gsinks = with_sinks ? gx[3] : Out<T>(), gmask = gx[the_mask];
-        for (const Out<T>& sum : {gk, gv, gmask, gsinks})
-            if (sum) std::fill_n(sum.data, sum.size(), T(0));
+        Totals<T> k_totals(gk), v_totals(gv), mask_totals(gmask), sink_totals(gsinks);
         const bool needs_scores = gq || gk || gmask;
-        const std::size_t size = tile_scores(*in[1].shape);
-        Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(options.softcap ? size : 0);
+        const std::size_t size = tile_scores(*in[1].shape), keys = (*in[1].shape)[in[1].shape->rank() - 2];
+        Scratch<T> probabilities(size), gradients(needs_scores ? size : 0), slopes(options.softcap ? size : 0),
+            part(std::is_same_v<T, wide_t<T>> ? 0 : keys * std::max(in[1].last(), in[2].last()));
         tiles(in, needs_scores, [&](const AttentionTile<T>& tile, const Place& at) {
-            const auto part = [](Out<T> g, std::size_t from) { return g ? g.data + from : nullptr; };
+            const auto of = [](Totals<T>& totals, Out<T> g, std::size_t from) {
+                return g ? totals.data() + from : nullptr;
+            };
+            const std::size_t mask_from = gmask ? static_cast<std::size_t>(tile.mask - in[the_mask].data) : 0;
             kernel::attention_backward<T>(
                 tile, {y.data + at.query * tile.dv, gy.data + at.query * tile.dv, lse + at.query, probabilities.data(),
-                          gradients.data(), slopes.data(), part(gq, at.query * tile.d), part(gk, at.key * tile.d),
-                          part(gv, at.key * tile.dv), gmask ? gmask.data + (tile.mask - in[the_mask].data) : nullptr,
-                          part(gsinks, at.head)});
+                          gradients.data(), slopes.data(), part.data(), gq ? gq.data + at.query * tile.d : nullptr,
+                          of(k_totals, gk, at.key * tile.d), of(v_totals, gv, at.key * tile.dv),
+                          of(mask_totals, gmask, mask_from), of(sink_totals, gsinks, at.head)});
         });
+        for (Totals<T>* totals : {&k_totals, &v_totals, &mask_totals, &sink_totals}) totals->store();
     }
 
 private:
@@ -258,12 +227,7 @@ Var<T> sdpa_sinks(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T
     return apply(Sdpa<true>{options}, q, k, v, sinks, mask);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                               \
-    template Var<T> sdpa(const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&); \
-    template Var<T> sdpa_sinks(                                                                                \
-        const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(sdpa, sdpa_sinks)
 
 } // namespace chalkgrad
 #endif

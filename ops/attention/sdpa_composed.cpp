@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/half.hpp>
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/masks.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
+#include <chalkgrad/ops/catalog/composite.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
@@ -17,12 +20,6 @@
 
 namespace chalkgrad {
 namespace {
-
-template <class T> Var<T> constant_of(const Tape& tape, const Array<double>& values, std::string_view name) {
-    Array<T> converted(values.shape());
-    for (std::size_t i = 0; i < values.size(); ++i) converted.data()[i] = static_cast<T>(values.data()[i]);
-    return tape.constant(converted, name);
-}
 
 /// What causal and window leave visible, as an additive mask; absent where that is everything.
 template <class T>
@@ -38,52 +35,43 @@ Var<T> position_mask(const Tape& tape, std::size_t queries, std::size_t keys, co
 /// The capped scores and the sum of all masks.
 template <class T>
 std::pair<Var<T>, Var<T>> scores(const Var<T>& q, const Var<T>& k, const AttentionOptions& o, const Var<T>& mask) {
-    std::vector<std::ptrdiff_t> axes(q.rank());
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
-    std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
     const Var<T> shared = q.rank() > 2 ? repeat_kv(k, q.shape()[q.rank() - 3]) : k;
     const double scale = o.scale ? *o.scale : 1 / std::sqrt(static_cast<double>(q.shape().last()));
-    Var<T> s = matmul(q, transpose(shared, axes)) * static_cast<number_t<T>>(scale);
+    Var<T> s = matmul(q, swap_axes(shared, 2, 1)) * static_cast<number_t<T>>(scale);
     if (o.softcap) s = softcap(s, *o.softcap);
     const Var<T> position = position_mask<T>(q.tape(), s.shape()[s.rank() - 2], s.shape().last(), o);
     return {s, !mask ? position : !position ? mask : position + mask};
 }
 
-template <class T> Var<T> weighted_values(const Var<T>& q, const Var<T>& p, const Var<T>& v) {
-    return matmul(p, q.rank() > 2 ? repeat_kv(v, q.shape()[q.rank() - 3]) : v);
+/// A sink is one more column of scores, which no mask hides; its column of weights is cut off.
+template <class T> Var<T> weights_beside_sinks(const Var<T>& z, const Var<T>& sinks) {
+    const Shape& all = z.shape();
+    Array<double> nothing = Array<double>::from_shape(std::vector<std::size_t>(all.begin(), all.end() - 1));
+    nothing.fill(0);
+    std::vector<std::ptrdiff_t> column(all.begin(), all.end());
+    column.back() = 1;
+    const Var<T> sink_scores = constant_of<T>(z.tape(), nothing, "zeros") + reshape(sinks, {-1, 1});
+    const Var<T> joined = concat({z, reshape(sink_scores, column)}, -1);
+    return slice(softmax(joined), {Ellipsis{}, Range{.stop = -1}});
 }
 
 } // namespace
 
 template <class T>
-Var<T> sdpa_composed(
-    const Var<T>& q, const Var<T>& k, const Var<T>& v, const AttentionOptions& options, const Var<T>& mask) {
-    const auto [s, hidden] = scores(q, k, options, mask);
-    return weighted_values(q, softmax(s, -1, hidden), v);
-}
-
-// The sink is one more column of scores, which no mask hides; its column of weights is cut off.
-template <class T>
 Var<T> sdpa_sinks_composed(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& sinks,
     const AttentionOptions& options, const Var<T>& mask) {
     const auto [s, hidden] = scores(q, k, options, mask);
-    const Shape& all = s.shape();
-    Array<double> nothing = Array<double>::from_shape(std::vector<std::size_t>(all.begin(), all.end() - 1));
-    nothing.fill(0);
-    std::vector<std::ptrdiff_t> column(all.begin(), all.end());
-    column.back() = 1;
-    const Var<T> sink_scores = constant_of<T>(q.tape(), nothing, "zeros") + reshape(sinks, {-1, 1});
-    const Var<T> joined = concat({hidden ? s + hidden : s, reshape(sink_scores, column)}, -1);
-    return weighted_values(q, slice(softmax(joined), {Ellipsis{}, Range{.stop = -1}}), v);
+    const Var<T> p = sinks ? weights_beside_sinks(hidden ? s + hidden : s, sinks) : softmax(s, -1, hidden);
+    return matmul(p, q.rank() > 2 ? repeat_kv(v, q.shape()[q.rank() - 3]) : v);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                              \
-    template Var<T> sdpa_composed(                                                            \
-        const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&); \
-    template Var<T> sdpa_sinks_composed(                                                      \
-        const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const AttentionOptions&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+template <class T>
+Var<T> sdpa_composed(
+    const Var<T>& q, const Var<T>& k, const Var<T>& v, const AttentionOptions& options, const Var<T>& mask) {
+    return sdpa_sinks_composed(q, k, v, Var<T>(), options, mask);
+}
+
+CHALKGRAD_INSTANCES(sdpa_composed, sdpa_sinks_composed)
 
 namespace {
 
@@ -111,6 +99,16 @@ AttentionOptions attention_options(const char* op, Arguments<T>& c, const Var<T>
     }
     return o;
 }
+
+/// One call of sdpa or sdpa_sinks, or of its twin.
+template <bool with_sinks, bool composed>
+constexpr auto sdpa_call = []<class T>(Arguments<T>& c) {
+    const Var<T> q = c.in("q"), k = c.in("k"), v = c.in("v"), sinks = with_sinks ? c.in("sinks") : Var<T>();
+    const AttentionOptions o = attention_options(with_sinks ? "sdpa_sinks" : "sdpa", c, q, k);
+    const Var<T> mask = c.maybe_constant("mask");
+    if constexpr (composed) return sdpa_sinks_composed(q, k, v, sinks, o, mask);
+    else return with_sinks ? sdpa_sinks(q, k, v, sinks, o, mask) : sdpa(q, k, v, o, mask);
+};
 
 /// An additive mask that hides some keys, all of them from query 1, and shifts one.
 Array<double> some_hidden() {
@@ -148,14 +146,8 @@ std::vector<Identity> attention_identities(const Sample& sample, bool shiftable)
 }
 
 CatalogEntry sdpa_entry() {
-    const auto call = [](auto attention) {
-        return [=](auto& c) {
-            const auto q = c.in("q"), k = c.in("k"), v = c.in("v");
-            return attention(q, k, v, attention_options("sdpa", c, q, k), c.maybe_constant("mask"));
-        };
-    };
-    return entry("sdpa", "softmax(cap(scale q k^T) + mask) v for each head, tile by tile", "§7",
-        call([](const auto&... arguments) { return sdpa(arguments...); }))
+    return entry(
+        "sdpa", "softmax(cap(scale q k^T) + mask) v for each head, tile by tile", "§7", sdpa_call<false, false>)
         .with_samples(
             {"learned_bias: q(2,2,3,2) k(2,1,5,2) v(2,1,5,3) mask(2,3,5)",
                 "bias_for_all_queries: q(3,2,3) k(3,4,3) v(3,4,1) mask(3,1,4)",
@@ -168,19 +160,13 @@ CatalogEntry sdpa_entry() {
                 samples[5].constants = {{"mask", some_hidden()}};
                 std::rotate(samples.begin(), samples.begin() + 2, samples.begin() + 5); // drawn first, shown later
             })
-        .with_twin(call([](const auto&... arguments) { return sdpa_composed(arguments...); }))
+        .with_twin(sdpa_call<false, true>)
         .with_identities([](const Sample& s) { return attention_identities(s, true); });
 }
 
 CatalogEntry sdpa_sinks_entry() {
-    const auto call = [](auto attention) {
-        return [=](auto& c) {
-            const auto q = c.in("q"), k = c.in("k"), v = c.in("v"), sinks = c.in("sinks");
-            return attention(q, k, v, sinks, attention_options("sdpa_sinks", c, q, k), c.maybe_constant("mask"));
-        };
-    };
-    return entry("sdpa_sinks", "sdpa with one more logit a head in the softmax, dropped after it", "§15",
-        call([](const auto&... arguments) { return sdpa_sinks(arguments...); }))
+    return entry(
+        "sdpa_sinks", "sdpa with one more logit a head in the softmax, dropped after it", "§15", sdpa_call<true, false>)
         .with_samples({"grouped_causal: q(4,3,3) k(2,3,3) v(2,3,3) sinks(4) causal=true",
                           "capped_window: q(2,2,5,2) k(2,1,5,2) v(2,1,5,1) sinks(2) causal=true window=3 softcap=2",
                           "hidden_row: q(2,4,2) k(2,3,2) v(2,3,4) sinks(2)"},
@@ -188,7 +174,7 @@ CatalogEntry sdpa_sinks_entry() {
             [](std::vector<Sample>& samples) {
                 samples[2].constants = {{"mask", some_hidden()}};
             })
-        .with_twin(call([](const auto&... arguments) { return sdpa_sinks_composed(arguments...); }))
+        .with_twin(sdpa_call<true, true>)
         .with_identities([](const Sample& s) { return attention_identities(s, false); });
 }
 

@@ -8,6 +8,7 @@
 
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/composite.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -186,10 +187,7 @@ template <class T> std::vector<Var<T>> Arguments<T>::all() {
 template <class T> Var<T> Arguments<T>::maybe_constant(std::string_view name) {
     if (Var<T> x = maybe(name)) return x;
     const NamedArray* constant = take_constant(name);
-    if (constant == nullptr) return {};
-    Array<T> values(constant->values.shape());
-    for (std::size_t i = 0; i < values.size(); ++i) values.data()[i] = static_cast<T>(constant->values.data()[i]);
-    return tape_.constant(values, name);
+    return constant == nullptr ? Var<T>() : constant_of<T>(tape_, constant->values, name);
 }
 
 template <class T> Var<T> Arguments<T>::record(const Op& op, std::string_view inputs) {

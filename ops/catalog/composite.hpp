@@ -1,5 +1,8 @@
-// Ops that record several lines: together under one scope, or not at all.
+// Ops that record several lines: together under one scope, or not at all; constants among them.
 #pragma once // internal
+
+#include <algorithm>
+#include <string_view>
 
 #include <chalkgrad/autograd/tape/tape.hpp>
 
@@ -15,6 +18,14 @@ template <class F> auto composite(const Tape& tape, const char* name, Role role,
         tape.rewind(before);
         throw;
     }
+}
+
+/// A constant of any scalar; for half and bfloat16 include half.hpp.
+template <class T> Var<T> constant_of(const Tape& tape, const Array<double>& values, std::string_view name) {
+    Array<T> converted(values.shape());
+    std::transform(
+        values.data(), values.data() + values.size(), converted.data(), [](double x) { return static_cast<T>(x); });
+    return tape.constant(converted, name);
 }
 
 } // namespace chalkgrad

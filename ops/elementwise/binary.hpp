@@ -10,11 +10,12 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// One row of a gradient: assigned, added to a row, or summed into one number.
-template <class T, class G> FAST inline void gradient_row(std::size_t n, int how, T* g, G term) {
-    if (how == 0) each<T>(n, [=](std::size_t i) FAST { g[i] = term(i); });
-    else if (how == 1) each<T>(n, [=](std::size_t i) FAST { g[i] += term(i); });
-    else *g += sum<T>(n, term);
+// One row of a gradient: assigned, or, of a broadcast operand, added to a row of totals or summed into one of them.
+template <class T, class G>
+FAST inline void gradient_row(std::size_t n, T* g, wide_t<T>* totals, bool is_number, G term) {
+    if (totals == nullptr) each<T>(n, [=](std::size_t i) FAST { g[i] = term(i); });
+    else if (is_number) *totals += sum<T>(n, term);
+    else each<T>(n, [=](std::size_t i) FAST { totals[i] += term(i); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -31,23 +32,22 @@ template <class T, class G> FAST inline void gradient_row(std::size_t n, int how
     CHALKGRAD_KERNEL(op##_row)                                                      \
     CHALKGRAD_KERNEL(op##_row_ga)                                                   \
     CHALKGRAD_KERNEL(op##_row_gb)
-#define CHALKGRAD_BINARY_GRADIENT(op, F, gradient)                                                                    \
-    template <class T>                                                                                                \
-    void op##_row_##gradient(std::size_t n, const T* a, const T* b, const T* y, const T* gy, int how, T* g) {         \
-        gradient_row<T>(                                                                                              \
-            n, how, g, [=](std::size_t i) FAST { return unless_zero(gy[i], F::gradient(a[i], b[i], y[i], gy[i])); }); \
+#define CHALKGRAD_BINARY_GRADIENT(op, F, gradient)                                                                 \
+    template <class T>                                                                                             \
+    void op##_row_##gradient(                                                                                      \
+        std::size_t n, const T* a, const T* b, const T* y, const T* gy, T* g, wide_t<T>* totals, bool is_number) { \
+        gradient_row<T>(n, g, totals, is_number,                                                                   \
+            [=](std::size_t i) FAST { return unless_zero(gy[i], F::gradient(a[i], b[i], y[i], gy[i])); });         \
     }
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 
 namespace chalkgrad {
-
-/// How one operand's gradient takes a row: see gradient_row.
-enum How { assign, add_to_row, sum_to_number };
 
 template <class T, class RowKernel> void broadcast_forward(In<T> a, In<T> b, Out<T> y, RowKernel row) {
     const BroadcastRows rows(*a.shape, *b.shape, *y.shape);
@@ -61,19 +61,22 @@ template <class T, class RowKernel> void broadcast_forward(In<T> a, In<T> b, Out
 template <class T, class KernelA, class KernelB>
 void broadcast_vjp(In<T> a, In<T> b, In<T> y, In<T> gy, Out<T> ga, Out<T> gb, KernelA row_ga, KernelB row_gb) {
     const BroadcastRows rows(*a.shape, *b.shape, *y.shape);
-    const auto how = [&](const Shape& x, bool is_number) {
-        return x.size() == y.size() ? assign : is_number ? sum_to_number : add_to_row;
-    };
-    const How how_a = how(*a.shape, rows.a_is_number()), how_b = how(*b.shape, rows.b_is_number());
-    if (ga && how_a != assign) std::fill_n(ga.data, ga.size(), T(0));
-    if (gb && how_b != assign) std::fill_n(gb.data, gb.size(), T(0));
+    const bool sum_a = ga && ga.size() != y.size(), sum_b = gb && gb.size() != y.size();
+    Totals<T> totals_a(sum_a ? ga : Out<T>()), totals_b(sum_b ? gb : Out<T>());
     T a_buffer[BroadcastRows::longest], b_buffer[BroadcastRows::longest];
     rows.each_row([&](const BroadcastRows::Row& r) {
         const T* a_row = unit_row(a.data + r.a, rows.a_is_number(), r.n, a_buffer);
         const T* b_row = unit_row(b.data + r.b, rows.b_is_number(), r.n, b_buffer);
-        if (ga) row_ga(r.n, a_row, b_row, y.data + r.y, gy.data + r.y, how_a, ga.data + r.a);
-        if (gb) row_gb(r.n, a_row, b_row, y.data + r.y, gy.data + r.y, how_b, gb.data + r.b);
+        const T *const y_row = y.data + r.y, *const gy_row = gy.data + r.y;
+        if (ga)
+            row_ga(r.n, a_row, b_row, y_row, gy_row, ga.data + r.a, sum_a ? totals_a.data() + r.a : nullptr,
+                rows.a_is_number());
+        if (gb)
+            row_gb(r.n, a_row, b_row, y_row, gy_row, gb.data + r.b, sum_b ? totals_b.data() + r.b : nullptr,
+                rows.b_is_number());
     });
+    totals_a.store();
+    totals_b.store();
 }
 
 /// For operations with a kink where a = b: the side of every pair that meets.

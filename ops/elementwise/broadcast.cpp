@@ -24,15 +24,15 @@ BroadcastRows::BroadcastRows(const Shape& a, const Shape& b, const Shape& y) {
         a_step_ = last.in_a;
         b_step_ = last.in_b;
     }
-    std::size_t a_run = a_step_ ? inner_ : 1, b_run = b_step_ ? inner_ : 1;
-    outer_rank_ = count;
-    for (std::size_t k = count; k-- > 0;) {
-        outer_[k] = axes[k].extent;
-        outer_size_ *= axes[k].extent;
-        a_stride_[k] = axes[k].in_a ? a_run : 0;
-        b_stride_[k] = axes[k].in_b ? b_run : 0;
-        if (axes[k].in_a) a_run *= axes[k].extent;
-        if (axes[k].in_b) b_run *= axes[k].extent;
+    const auto inner = static_cast<std::ptrdiff_t>(inner_);
+    std::ptrdiff_t run[] = {a_step_ ? inner : 1, b_step_ ? inner : 1, inner};
+    while (count-- > 0) {
+        const Axis& axis = axes[count];
+        const auto extent = static_cast<std::ptrdiff_t>(axis.extent);
+        outer_.add(axis.extent, {axis.in_a ? run[0] : 0, axis.in_b ? run[1] : 0, run[2]});
+        if (axis.in_a) run[0] *= extent;
+        if (axis.in_b) run[1] *= extent;
+        run[2] *= extent;
     }
 }
 

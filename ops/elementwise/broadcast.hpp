@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <chalkgrad/autograd/tape/rule.hpp>
+#include <chalkgrad/autograd/base/odometer.hpp>
 
 namespace chalkgrad {
 
@@ -23,22 +23,14 @@ public:
     };
     /// Calls f(Row) for every row, in the order of y.
     template <class F> void each_row(F&& f) const {
-        if (inner_ == 0 || outer_size_ == 0) return;
-        std::size_t index[Shape::max_rank] = {};
-        std::size_t a = 0, b = 0, y = 0;
-        for (std::size_t row = 0; row < outer_size_; ++row) {
-            for (std::size_t begin = 0; begin < inner_; begin += longest)
-                f(Row{a + begin * a_step_, b + begin * b_step_, y + begin, std::min(longest, inner_ - begin)});
-            y += inner_;
-            for (std::size_t k = outer_rank_; k-- > 0;) {
-                a += a_stride_[k];
-                b += b_stride_[k];
-                if (++index[k] < outer_[k]) break;
-                a -= a_stride_[k] * outer_[k];
-                b -= b_stride_[k] * outer_[k];
-                index[k] = 0;
+        outer_.each([&](const Odometer<3>::Places& at) {
+            for (std::size_t begin = 0; begin < inner_; begin += longest) {
+                const auto place = [&](std::size_t array, std::size_t step) {
+                    return static_cast<std::size_t>(at[array]) + begin * step;
+                };
+                f(Row{place(0, a_step_), place(1, b_step_), place(2, 1), std::min(longest, inner_ - begin)});
             }
-        }
+        });
     }
     /// Whether an operand is one number along a row.
     bool a_is_number() const { return a_step_ == 0; }
@@ -46,14 +38,12 @@ public:
 
 private:
     std::size_t inner_ = 1, a_step_ = 1, b_step_ = 1;
-    std::size_t outer_rank_ = 0, outer_size_ = 1;
-    std::size_t outer_[Shape::max_rank] = {}, a_stride_[Shape::max_rank] = {}, b_stride_[Shape::max_rank] = {};
+    Odometer<3> outer_; // of the rows, in a, b and y
 };
 
 /// A row of an operand with unit stride: where it lies, or `buffer` filled with the one number it is.
 template <class T> const T* unit_row(const T* row, bool is_number, std::size_t n, T* buffer) {
-    if (!is_number) return row;
-    if (n == 1) return row;
+    if (!is_number || n == 1) return row;
     std::fill_n(buffer, n, *row);
     return buffer;
 }

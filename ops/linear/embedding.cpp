@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 
@@ -40,9 +43,21 @@ struct Embedding {
     template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
         const std::size_t d = gy.last();
         std::fill_n(gx[0].data, gx[0].size(), T(0));
-        for (std::size_t i = 0; i < ids->size(); ++i) {
-            T* g = row(gx[0].data, i, d);
-            for (std::size_t j = 0; j < d; ++j) g[j] += gy[i * d + j];
+        if (std::is_same_v<T, wide_t<T>> || ids->size() <= 4096) {
+            for (std::size_t i = 0; i < ids->size(); ++i) {
+                T* g = row(gx[0].data, i, d);
+                for (std::size_t j = 0; j < d; ++j) g[j] += gy[i * d + j];
+            }
+            return;
+        }
+        std::vector<std::size_t> order(ids->size()); // all places of an id one after the other
+        std::iota(order.begin(), order.end(), std::size_t(0));
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return ids->data()[i]; });
+        for (auto same = order.begin(); same != order.end();) {
+            Totals<T> totals(row(gx[0].data, *same, d), d);
+            const std::int64_t id = ids->data()[*same];
+            for (; same != order.end() && ids->data()[*same] == id; ++same) totals.add(gy.data + *same * d);
+            totals.store();
         }
     }
 
@@ -68,11 +83,7 @@ template <class T> Var<T> embedding_composed(const Var<T>& table, const Array<st
     return matmul(table.tape().constant(chosen), table);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                          \
-    template Var<T> embedding(const Var<T>&, const Array<std::int64_t>&); \
-    template Var<T> embedding_composed(const Var<T>&, const Array<std::int64_t>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(embedding, embedding_composed)
 
 CatalogEntry embedding_entry() {
     return entry("embedding", "rows of a table by their numbers", "§4", "table",

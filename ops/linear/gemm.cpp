@@ -1,6 +1,7 @@
 // The one file that talks to BLAS.
 #include <chalkgrad/ops/linear/gemm.hpp>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <string>
@@ -17,80 +18,54 @@ extern "C" __attribute__((weak)) void openblas_set_num_threads(int);
 namespace chalkgrad {
 namespace {
 
-// Plain loops.
-template <class T>
-void loops(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda,
-    const T* b, std::size_t ldb, int beta, T* c, std::size_t ldc) {
-    const std::size_t a_row = op_a == Factor::plain ? lda : 1, a_column = op_a == Factor::plain ? 1 : lda;
-    for (std::size_t i = 0; i < m; ++i) {
-        const T* ai = a + i * a_row;
-        T* ci = c + i * ldc;
-        if (op_b == Factor::transposed) {
-            for (std::size_t j = 0; j < n; ++j) {
-                T s(0);
-                for (std::size_t l = 0; l < k; ++l) s += ai[l * a_column] * b[j * ldb + l];
-                ci[j] = beta == 0 ? s : ci[j] + s;
-            }
-            continue;
+/// Four columns of c, whose sums stay in registers: storing a long double costs more than its product. `x` and `y` are the
+/// first row and column; their terms lie `step` apart.
+template <class T, class Y>
+void four_columns(std::size_t m, std::size_t k, const T* a, std::size_t a_row, std::size_t a_step, const Y* y,
+    std::size_t column, std::size_t y_step, int beta, T* c, std::size_t ldc) {
+    for (std::size_t i = 0; i < m; ++i, a += a_row, c += ldc) {
+        T s0(0), s1(0), s2(0), s3(0);
+        for (std::size_t l = 0; l < k; ++l) {
+            const T x = a[l * a_step];
+            const Y* yl = y + l * y_step;
+            s0 += x * yl[0], s1 += x * yl[column], s2 += x * yl[2 * column], s3 += x * yl[3 * column];
         }
-        std::size_t j = 0;
-        for (; j + 4 <= n; j += 4) {
-            // Sums in registers: storing a long double costs more than its product.
-            T s0(0), s1(0), s2(0), s3(0);
-            for (std::size_t l = 0; l < k; ++l) {
-                const T x = ai[l * a_column], *y = b + l * ldb + j;
-                s0 += x * y[0], s1 += x * y[1], s2 += x * y[2], s3 += x * y[3];
-            }
-            const T sums[] = {s0, s1, s2, s3};
-            for (std::size_t q = 0; q < 4; ++q) ci[j + q] = beta == 0 ? sums[q] : ci[j + q] + sums[q];
-        }
-        for (; j < n; ++j) {
-            T s(0);
-            for (std::size_t l = 0; l < k; ++l) s += ai[l * a_column] * b[l * ldb + j];
-            ci[j] = beta == 0 ? s : ci[j] + s;
-        }
+        const T sums[] = {s0, s1, s2, s3};
+        for (std::size_t q = 0; q < 4; ++q) c[q] = beta == 0 ? sums[q] : c[q] + sums[q];
     }
 }
 
 // Loading a long double costs more than multiplying it. Mostly b is a weight that nobody moves, whose numbers are doubles:
-// four columns at a time are copied as such where that is exact. Sums stay in registers, for storing costs more still.
-void long_doubles(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const long double* a,
-    std::size_t lda, const long double* b, std::size_t ldb, int beta, long double* c, std::size_t ldc) {
-    constexpr std::size_t width = 4, worth_copying = 4; // columns, rows
+// four columns at a time are copied as such where that is exact, and where there are rows enough to be worth it.
+template <class T>
+void loops(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k, const T* a, std::size_t lda,
+    const T* b, std::size_t ldb, int beta, T* c, std::size_t ldc) {
     const std::size_t a_row = op_a == Factor::plain ? lda : 1, a_step = op_a == Factor::plain ? 1 : lda;
     const std::size_t b_column = op_b == Factor::plain ? 1 : ldb, b_step = op_b == Factor::plain ? ldb : 1;
-    Scratch<double> copy(width * k);
-    const auto rows = [&](std::size_t j, const auto* y, std::size_t column, std::size_t step) {
-        for (std::size_t i = 0; i < m; ++i) {
-            const long double* x = a + i * a_row;
-            long double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-            for (std::size_t l = 0; l < k; ++l) {
-                const long double xl = x[l * a_step];
-                const auto* yl = y + l * step;
-                s0 += xl * yl[0], s1 += xl * yl[column], s2 += xl * yl[2 * column], s3 += xl * yl[3 * column];
-            }
-            const long double sums[] = {s0, s1, s2, s3};
-            long double* ci = c + i * ldc + j;
-            for (std::size_t q = 0; q < width; ++q) ci[q] = beta == 0 ? sums[q] : ci[q] + sums[q];
-        }
-    };
-    const auto copied = [&](const long double* y) {
-        bool exact = m >= worth_copying;
-        for (std::size_t l = 0; l < k && exact; ++l)
-            for (std::size_t q = 0; q < width; ++q) {
-                const long double v = y[l * b_step + q * b_column];
-                copy[l * width + q] = static_cast<double>(v);
-                exact = exact && static_cast<long double>(copy[l * width + q]) == v;
-            }
+    Scratch<double> copy(std::is_same_v<T, long double> ? 4 * k : 0);
+    const auto copied = [&](const T* y) {
+        bool exact = std::is_same_v<T, long double> && m >= 4;
+        if constexpr (std::is_same_v<T, long double>)
+            for (std::size_t l = 0; l < k && exact; ++l)
+                for (std::size_t q = 0; q < 4; ++q) {
+                    const T v = y[l * b_step + q * b_column];
+                    copy[l * 4 + q] = static_cast<double>(v);
+                    exact = exact && static_cast<T>(copy[l * 4 + q]) == v;
+                }
         return exact;
     };
     std::size_t j = 0;
-    for (; j + width <= n; j += width) {
-        const long double* y = b + j * b_column;
-        if (copied(y)) rows(j, copy.data(), 1, width);
-        else rows(j, y, b_column, b_step);
+    for (; j + 4 <= n; j += 4) {
+        const T* y = b + j * b_column;
+        if (copied(y)) four_columns(m, k, a, a_row, a_step, copy.data(), 1, 4, beta, c + j, ldc);
+        else four_columns(m, k, a, a_row, a_step, y, b_column, b_step, beta, c + j, ldc);
     }
-    if (j < n) loops(op_a, op_b, m, n - j, k, a, lda, b + j * b_column, ldb, beta, c + j, ldc);
+    for (; j < n; ++j)
+        for (std::size_t i = 0; i < m; ++i) {
+            T s(0);
+            for (std::size_t l = 0; l < k; ++l) s += a[i * a_row + l * a_step] * b[j * b_column + l * b_step];
+            c[i * ldc + j] = beta == 0 ? s : c[i * ldc + j] + s;
+        }
 }
 
 int blas_int(std::size_t extent) {
@@ -165,6 +140,22 @@ void duals(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k
         }
 }
 
+/// For floats: so many terms at a time, whose sums then go into double.
+void in_stretches(std::size_t longest, Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
+    const float* a, std::size_t lda, const float* b, std::size_t ldb, int beta, float* c, std::size_t ldc) {
+    Scratch<float> part(m * n);
+    Scratch<double> totals(m * n);
+    std::fill_n(totals.data(), m * n, 0.0);
+    const std::size_t a_step = op_a == Factor::plain ? 1 : lda, b_step = op_b == Factor::plain ? ldb : 1;
+    for (std::size_t l = 0; l < k; l += longest) {
+        gemm(op_a, op_b, m, n, std::min(longest, k - l), a + l * a_step, lda, b + l * b_step, ldb, 0, part.data(), n);
+        for (std::size_t i = 0; i < m * n; ++i) totals[i] += part[i];
+    }
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+            c[i * ldc + j] = static_cast<float>(totals[i * n + j] + (beta == 0 ? 0 : c[i * ldc + j]));
+}
+
 } // namespace
 
 template <class T>
@@ -173,8 +164,12 @@ void gemm(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
     // Calling BLAS costs about 100 ns, splitting duals more.
     constexpr std::size_t small = std::is_same_v<T, Dual<double>> ? 12 * 12 * 12 : 4 * 4 * 4;
     if (m == 0 || n == 0) return;
-    if constexpr (std::is_same_v<T, long double>) long_doubles(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
-    else if (k == 0 || m * n * k <= small) loops(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    // BLAS adds up all terms of a column in float, and some hundred of those of a matrix.
+    if constexpr (std::is_same_v<T, float>)
+        if (const std::size_t longest = m == 1 || n == 1 ? 512 : 4096; k > longest)
+            return in_stretches(longest, op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    if (std::is_same_v<T, long double> || k == 0 || m * n * k <= small)
+        loops(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if constexpr (std::is_same_v<T, double>) blas<Double>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if constexpr (std::is_same_v<T, float>) blas<Single>(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
     else if constexpr (std::is_same_v<T, Dual<double>>) duals(op_a, op_b, m, n, k, a, lda, b, ldb, beta, c, ldc);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/base/odometer.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
@@ -16,9 +17,8 @@ namespace {
 /// The matrices in a product of arrays: m, k, n, and where the pair of each batch index begins.
 struct Products {
     std::size_t m = 1, k = 1, n = 1;
-    std::size_t rank = 0, extents[Shape::max_rank] = {}, count = 1;
-    std::size_t a_stride[Shape::max_rank] = {}, b_stride[Shape::max_rank] = {};
-    bool a_shared = false, b_shared = false; // used by more than one product
+    Odometer<3> places;                                    // of a, b and y
+    bool a_shared = false, b_shared = false, none = false; // used by more than one product; no product at all
 
     Products(const Shape& a, const Shape& b) {
         const std::size_t a_axes = a.rank() < 2 ? 0 : a.rank() - 2, b_axes = b.rank() < 2 ? 0 : b.rank() - 2;
@@ -30,36 +30,20 @@ struct Products {
             for (std::size_t i = 0; i < a_axes; ++i) m *= a[i];
             return;
         }
-        rank = std::max(a_axes, b_axes);
-        std::size_t a_run = m * k, b_run = k * n;
-        for (std::size_t i = rank; i-- > 0;) {
-            const std::size_t of_a = i + a_axes < rank ? 1 : a[i + a_axes - rank],
-                              of_b = i + b_axes < rank ? 1 : b[i + b_axes - rank];
-            extents[i] = of_a == 1 ? of_b : of_a;
-            a_stride[i] = of_a == 1 ? 0 : a_run;
-            b_stride[i] = of_b == 1 ? 0 : b_run;
-            a_shared |= of_a != extents[i];
-            b_shared |= of_b != extents[i];
+        std::size_t a_run = m * k, b_run = k * n, y_run = m * n;
+        for (std::size_t back = 1; back <= std::max(a_axes, b_axes); ++back) {
+            const std::size_t of_a = back > a_axes ? 1 : a[a_axes - back], of_b = back > b_axes ? 1 : b[b_axes - back],
+                              extent = of_a == 1 ? of_b : of_a;
+            const auto step = [](std::size_t of, std::size_t run) {
+                return static_cast<std::ptrdiff_t>(of == 1 ? 0 : run);
+            };
+            places.add(extent, {step(of_a, a_run), step(of_b, b_run), step(0, y_run)});
+            a_shared |= of_a != extent;
+            b_shared |= of_b != extent;
+            none |= extent == 0;
             a_run *= of_a;
             b_run *= of_b;
-            count *= extents[i];
-        }
-    }
-
-    /// Calls f(where a begins, where b begins, where y begins) for each product.
-    template <class F> void each(F&& f) const {
-        std::size_t index[Shape::max_rank] = {};
-        std::size_t a = 0, b = 0;
-        for (std::size_t p = 0; p < count; ++p) {
-            f(a, b, p * m * n);
-            for (std::size_t i = rank; i-- > 0;) {
-                a += a_stride[i];
-                b += b_stride[i];
-                if (++index[i] < extents[i]) break;
-                a -= a_stride[i] * extents[i];
-                b -= b_stride[i] * extents[i];
-                index[i] = 0;
-            }
+            y_run *= extent;
         }
     }
 };
@@ -92,7 +76,8 @@ struct Matmul {
 
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const Products p(*in[0].shape, *in[1].shape);
-        p.each([&](std::size_t a, std::size_t b, std::size_t c) {
+        p.places.each([&](const Odometer<3>::Places& at) {
+            const auto [a, b, c] = at;
             gemm<T>(Factor::plain, Factor::plain, p.m, p.n, p.k, in[0].data + a, p.k, in[1].data + b, p.n, 0,
                 y.data + c, p.n);
         });
@@ -100,11 +85,12 @@ struct Matmul {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
         const Products p(*in[0].shape, *in[1].shape);
         const auto start = [&](Out<T> g, bool shared) {
-            if (g && (shared || p.count == 0)) std::fill_n(g.data, g.size(), T(0));
+            if (g && (shared || p.none)) std::fill_n(g.data, g.size(), T(0));
         };
         start(gx[0], p.a_shared);
         start(gx[1], p.b_shared);
-        p.each([&](std::size_t a, std::size_t b, std::size_t c) {
+        p.places.each([&](const Odometer<3>::Places& at) {
+            const auto [a, b, c] = at;
             if (gx[0])
                 gemm<T>(Factor::plain, Factor::transposed, p.m, p.k, p.n, gy.data + c, p.n, in[1].data + b, p.n,
                     p.a_shared, gx[0].data + a, p.k);
@@ -119,9 +105,7 @@ struct Matmul {
 
 template <class T> Var<T> matmul(const Var<T>& a, const Var<T>& b) { return apply(Matmul{}, a, b); }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> matmul(const Var<T>&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(matmul)
 
 CatalogEntry matmul_entry() {
     return entry("matmul", "a b", "NumPy's @", "a b", plain<Matmul>)

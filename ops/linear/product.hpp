@@ -68,10 +68,10 @@ void product_block(
 }
 
 template <class R, std::size_t rows, std::size_t columns, class T>
-FAST inline void product_columns(std::size_t& j, std::size_t end, ProductPart part, LeftFactor<T> a, const T* b,
+FAST inline void product_columns(std::size_t& j, std::size_t end, std::size_t terms, LeftFactor<T> a, const T* b,
     std::size_t b_row, bool add, T* c, std::size_t c_row) {
     for (constexpr std::size_t step = columns * R::width; j + step <= end; j += step)
-        product_block<R, rows, columns>(part.last - part.first, a, b + j, b_row, add, c + j, c_row);
+        product_block<R, rows, columns>(terms, a, b + j, b_row, add, c + j, c_row);
 }
 
 template <std::size_t rows, class T, class F>
@@ -79,15 +79,19 @@ FAST inline void product_rows(std::size_t& i, std::size_t m, std::size_t n, Left
     std::size_t b_row, bool add, T* c, std::size_t c_row, F part_of) {
     for (; i + rows <= m; i += rows) {
         const ProductPart part = part_of(i, rows);
-        const LeftFactor<T> ai{a.data + i * a.row + part.first * a.term, a.row, a.term};
-        const T* const bi = b + part.first * b_row;
         T* const ci = c + i * c_row;
         constexpr std::size_t width = product_width<T>;
-        std::size_t j = part.from / width * width;
         const std::size_t full = (part.to + width - 1) / width * width, end = full < n ? full : n;
-        product_columns<Register<T>, rows, 2>(j, end, part, ai, bi, b_row, add, ci, c_row);
-        product_columns<Register<T>, rows, 1>(j, end, part, ai, bi, b_row, add, ci, c_row);
-        product_columns<SingleNumber<T>, rows, 1>(j, end, part, ai, bi, b_row, add, ci, c_row);
+        each_stretch<T, 512>(part.last - part.first, [=](std::size_t from, std::size_t to) FAST {
+            const std::size_t first = part.first + from, terms = to - from;
+            const LeftFactor<T> ai{a.data + i * a.row + first * a.term, a.row, a.term};
+            const T* const bi = b + first * b_row;
+            const bool more = add || from != 0;
+            std::size_t j = part.from / width * width;
+            product_columns<Register<T>, rows, 2>(j, end, terms, ai, bi, b_row, more, ci, c_row);
+            product_columns<Register<T>, rows, 1>(j, end, terms, ai, bi, b_row, more, ci, c_row);
+            product_columns<SingleNumber<T>, rows, 1>(j, end, terms, ai, bi, b_row, more, ci, c_row);
+        });
     }
 }
 

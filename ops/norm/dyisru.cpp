@@ -84,13 +84,18 @@ template <class T> void dyisru_value(Ins<T> in, const T* root_b, Out<T> y) {
     const BroadcastRow<T> gamma(in[2], y.last(), 1), beta(in[3], y.last(), 0);
     kernel::dyisru_forward<T>(y.rows(), y.last(), in[0].data, root_b, gamma.data(), beta.data(), y.data);
 }
-template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, T* gb) {
+template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, RowGradient<T>& gb) {
     const std::size_t d = gy.last();
     const BroadcastRow<T> gamma(in[2], d, 1);
     RowGradient<T> ggamma(gx[2], d), gbeta(gx[3], d);
-    kernel::dyisru_gradients<T>(
-        gy.rows(), d, in[0].data, root_b, gamma.data(), gy.data, gx[0].data, gb, ggamma.data(), gbeta.data());
-    ggamma.store(), gbeta.store();
+    each_rows(
+        gy.rows(),
+        [&](std::size_t first, std::size_t rows) {
+            const std::size_t at = first * d;
+            kernel::dyisru_gradients<T>(rows, d, in[0].data + at, root_b, gamma.data(), gy.data + at, gx[0].data + at,
+                gb.data(), ggamma.data(), gbeta.data());
+        },
+        gb, ggamma, gbeta);
 }
 
 /// An element bends over √b.
@@ -120,8 +125,7 @@ struct DyisruB {
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
         RowGradient<T> gb(gx[1], gy.last());
-        dyisru_vjp(in, root_b, gy, gx, gb.data());
-        gb.store();
+        dyisru_vjp(in, root_b, gy, gx, gb);
     }
 };
 
@@ -151,11 +155,12 @@ struct DyisruSoftplus {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
         const std::size_t d = gy.last();
         const BroadcastRow<T> r(in[1], d, 0);
+        const Shape row{d};
         Scratch<T> gb(d);
-        dyisru_vjp(in, root_b, gy, gx, gb.data());
-        RowGradient<T> gr(gx[1], d);
+        RowGradient<T> sums(Out<T>{gb.data(), &row}, d), gr(gx[1], d);
+        dyisru_vjp(in, root_b, gy, gx, sums);
         kernel::softplus_row_gradient<T>(d, r.data(), gb.data(), gr.data());
-        gr.store();
+        gr.store(gr.data());
     }
 };
 

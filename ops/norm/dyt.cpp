@@ -68,9 +68,14 @@ struct Dyt {
         const std::size_t d = y.last();
         const BroadcastRow<T> gamma(in[2], d, 1);
         RowGradient<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
-        kernel::dyt_gradients<T>(y.rows(), d, in[1][0], in[0].data, gamma.data(), gy.data, gx[0].data, galpha.data(),
-            ggamma.data(), gbeta.data());
-        galpha.store(), ggamma.store(), gbeta.store();
+        each_rows(
+            y.rows(),
+            [&](std::size_t first, std::size_t rows) {
+                const std::size_t at = first * d;
+                kernel::dyt_gradients<T>(rows, d, in[1][0], in[0].data + at, gamma.data(), gy.data + at,
+                    gx[0].data + at, galpha.data(), ggamma.data(), gbeta.data());
+            },
+            galpha, ggamma, gbeta);
     }
 };
 

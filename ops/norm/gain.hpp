@@ -1,6 +1,10 @@
 // What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
 #pragma once // internal
 
+#include <algorithm>
+#include <numeric>
+
+#include <chalkgrad/autograd/kernel/wide.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/ops/catalog/checks.hpp>
 
@@ -30,23 +34,51 @@ private:
     const T* data_;
 };
 
-/// The gradient of such a row: a kernel fills the D numbers at data(); store() sums them where it was given as one number.
+/// The gradient of such a row, which kernels sum up over rows: see each_rows.
 template <class T> class RowGradient {
 public:
     RowGradient(Out<T> gradient, std::size_t d)
-        : gradient_(gradient), in_place_(gradient && gradient.shape->rank() == 1), d_(d), buffer_(in_place_ ? 0 : d) {}
-    T* data() { return in_place_ ? gradient_.data : buffer_.data(); }
-    void store() {
-        if (!gradient_ || in_place_) return;
-        gradient_[0] = T(0);
-        for (std::size_t j = 0; j < d_; ++j) gradient_[0] += buffer_[j];
+        : gradient_(gradient),
+          is_row_(gradient && gradient.shape->rank() == 1),
+          d_(d),
+          part_(is_row_ ? 0 : d),
+          totals_(d) {}
+    /// Where a kernel leaves D sums over some rows.
+    T* data() { return is_row_ ? gradient_.data : part_.data(); }
+    /// Adds these to the totals, or begins with them.
+    void add(bool begin) {
+        for (std::size_t j = 0; j < d_; ++j) totals_[j] = (begin ? wide_t<T>(0) : totals_[j]) + data()[j];
+    }
+    void store_totals() { store(totals_.data()); }
+    /// The sums become the gradient, or their sum does where the row was given as one number.
+    template <class Sum> void store(const Sum* sums) {
+        if (!gradient_) return;
+        if (!is_row_) gradient_[0] = static_cast<T>(std::accumulate(sums, sums + d_, wide_t<T>(0)));
+        else if (static_cast<const void*>(sums) != gradient_.data)
+            std::transform(sums, sums + d_, gradient_.data, [](Sum sum) { return static_cast<T>(sum); });
     }
 
 private:
     Out<T> gradient_;
-    bool in_place_;
+    bool is_row_;
     std::size_t d_;
-    Scratch<T> buffer_;
+    Scratch<T> part_;
+    Scratch<wide_t<T>> totals_;
 };
+
+/// Calls kernel(first row, rows), which fills data() of the gradients: at once, or for so many rows at a time that floats may
+/// be added up, whose sums then grow in double.
+template <class Kernel, class... Gradients> void each_rows(std::size_t rows, Kernel kernel, Gradients&... gradients) {
+    constexpr std::size_t most = 1024;
+    if (rows <= most) {
+        kernel(std::size_t(0), rows);
+        return (gradients.store(gradients.data()), ...);
+    }
+    for (std::size_t first = 0; first < rows; first += most) {
+        kernel(first, std::min(most, rows - first));
+        (gradients.add(first == 0), ...);
+    }
+    (gradients.store_totals(), ...);
+}
 
 } // namespace chalkgrad

@@ -86,9 +86,15 @@ struct LayerNorm {
         const std::size_t rows = gy.rows(), d = gy.last();
         const BroadcastRow<T> gamma(in[1], d, 1);
         RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
-        kernel::layer_norm_gradients<T>(rows, d, in[0].data, gamma.data(), m, m + rows, m + 2 * rows, gy.data,
-            gx[0].data, ggamma.data(), gbeta.data());
-        ggamma.store(), gbeta.store();
+        each_rows(
+            rows,
+            [&](std::size_t first, std::size_t count) {
+                const std::size_t at = first * d;
+                const T* const kept = m + first;
+                kernel::layer_norm_gradients<T>(count, d, in[0].data + at, gamma.data(), kept, kept + rows,
+                    kept + 2 * rows, gy.data + at, gx[0].data + at, ggamma.data(), gbeta.data());
+            },
+            ggamma, gbeta);
     }
 };
 

@@ -78,8 +78,14 @@ struct RmsNorm {
         const In<T> x = in[0];
         const BroadcastRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
         RowGradient<T> ggamma(gx[1], x.last());
-        kernel::rms_norm_gradients<T>(x.rows(), x.last(), x.data, gamma.data(), r, gy.data, gx[0].data, ggamma.data());
-        ggamma.store();
+        each_rows(
+            x.rows(),
+            [&](std::size_t first, std::size_t rows) {
+                const std::size_t at = first * x.last();
+                kernel::rms_norm_gradients<T>(
+                    rows, x.last(), x.data + at, gamma.data(), r + first, gy.data + at, gx[0].data + at, ggamma.data());
+            },
+            ggamma);
     }
 };
 

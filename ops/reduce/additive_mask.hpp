@@ -4,13 +4,19 @@
 #include <algorithm>
 
 #include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 
 namespace chalkgrad {
 
 /// Refuses a mask that does not broadcast to the shape it is added to.
 inline void require_mask(const char* op, const Shape& x, const Shape& mask) {
-    if (mask.rank() > x.rank() || broadcast(op, x, mask) != x)
+    bool fits = mask.rank() <= x.rank();
+    for (std::size_t back = 1; fits && back <= mask.rank(); ++back) {
+        const std::size_t extent = mask[mask.rank() - back];
+        fits = extent == 1 || extent == x[x.rank() - back];
+    }
+    if (!fits)
         throw Error(std::string(op) + ": the mask of shape " + to_string(mask) + " does not broadcast to " +
                     to_string(x) + ", what it is added to; give it those extents, or 1 where it repeats");
 }
@@ -29,15 +35,16 @@ template <class T> void add_mask(In<T> x, In<T> mask, T* z) {
 
 /// The gradient of such a mask: gz, of shape x, summed over what the mask was broadcast along.
 template <class T> void mask_gradient(const Shape& x, const T* gz, Out<T> gmask) {
-    std::fill_n(gmask.data, gmask.size(), T(0));
+    Totals<T> totals(gmask);
     const BroadcastRows rows(x, *gmask.shape, x);
     rows.each_row([&](const BroadcastRows::Row& r) {
-        T* g = gmask.data + r.b;
+        wide_t<T>* g = totals.data() + r.b;
         if (rows.b_is_number())
             for (std::size_t i = 0; i < r.n; ++i) *g += gz[r.a + i];
         else
             for (std::size_t i = 0; i < r.n; ++i) g[i] += gz[r.a + i];
     });
+    totals.store();
 }
 
 /// x + mask, or x itself where there is no mask.

@@ -6,9 +6,9 @@ namespace chalkgrad::CHALKGRAD_ISA {
 
 // N ℓ, and m and log s of each row that counts. Of a row of nothing but −inf, log s counts as +inf: its loss is +inf, its P 0.
 template <class T>
-T cross_entropy_forward(
+wide_t<T> cross_entropy_forward(
     std::size_t rows, std::size_t v, const std::int64_t* target, std::int64_t ignored, const T* z, T* m, T* log_s) {
-    T loss(0);
+    wide_t<T> loss(0);
     for (std::size_t t = 0; t < rows; ++t, z += v) {
         m[t] = log_s[t] = T(0);
         if (target[t] == ignored) continue;
@@ -78,10 +78,10 @@ struct CrossEntropy {
                 throw Error(fmt::format(
                     "cross_entropy: target {} is no class: give 0 to {}, or {} for a token that does not count", t,
                     z.last() - 1, ignore_index));
-        if (count() == 0)
-            throw Error(
-                fmt::format("cross_entropy: none of the {} targets counts (ignore_index is {}), so there is no loss",
-                    targets->size(), ignore_index));
+        if (reduction == LossReduction::mean && count() == 0)
+            throw Error(fmt::format(
+                "cross_entropy: none of the {} targets counts (ignore_index is {}), so there is no mean; a sum is 0",
+                targets->size(), ignore_index));
         return {};
     }
     std::size_t saved(Shapes in) const { return 2 * in[0].rows(); } // m, then log s
@@ -92,9 +92,9 @@ struct CrossEntropy {
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
         const std::size_t rows = in[0].rows();
-        y[0] = kernel::cross_entropy_forward<T>(
-                   rows, in[0].last(), targets->data(), ignore_index, in[0].data, m, m + rows) /
-               divisor<T>();
+        const wide_t<T> loss = kernel::cross_entropy_forward<T>(
+            rows, in[0].last(), targets->data(), ignore_index, in[0].data, m, m + rows);
+        y[0] = static_cast<T>(loss / divisor<wide_t<T>>());
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
         const std::size_t rows = in[0].rows();
@@ -133,11 +133,7 @@ Var<T> cross_entropy_composed(
     return reduction == LossReduction::mean ? loss / static_cast<number_t<T>>(count) : loss;
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                           \
-    template Var<T> cross_entropy(const Var<T>&, const Array<std::int64_t>&, LossReduction, std::int64_t); \
-    template Var<T> cross_entropy_composed(const Var<T>&, const Array<std::int64_t>&, LossReduction, std::int64_t);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(cross_entropy, cross_entropy_composed)
 
 namespace {
 

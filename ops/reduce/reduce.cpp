@@ -4,8 +4,8 @@
 namespace chalkgrad::CHALKGRAD_ISA {
 
 // y = Σ x, so dy = Σ dx and x̄ = ȳ; the mean divides both by N.
-template <class T> void sum_row(std::size_t n, bool along, const T* x, T* y) {
-    accumulate(n, along, y, [=](std::size_t i, std::size_t) FAST { return x[i]; });
+template <class T> void sum_row(std::size_t n, bool along, const T* x, wide_t<T>* y) {
+    accumulate<T>(n, along, y, [=](std::size_t i, std::size_t) FAST { return x[i]; });
 }
 template <class T> void sum_row_gx(std::size_t n, bool along, T count, const T* gy, T* gx) {
     spread(n, along, gx, [=](std::size_t, std::size_t k) FAST { return gy[k] / count; });
@@ -13,11 +13,11 @@ template <class T> void sum_row_gx(std::size_t n, bool along, T count, const T* 
 
 // y = Σ d²/N with d = (x − μ) − δ: μ is the rounded mean, δ the mean of x − μ, what rounding left over. Σd = 0, so
 // vary x: dy = 2 Σ d (dx − dμ)/N = 2 Σ d dx/N, and x̄ = 2 ȳ d/N.
-template <class T> void deviation_row(std::size_t n, bool along, const T* x, const T* mu, T* delta) {
-    accumulate(n, along, delta, [=](std::size_t i, std::size_t k) FAST { return x[i] - mu[k]; });
+template <class T> void deviation_row(std::size_t n, bool along, const T* x, const T* mu, wide_t<T>* delta) {
+    accumulate<T>(n, along, delta, [=](std::size_t i, std::size_t k) FAST { return x[i] - mu[k]; });
 }
-template <class T> void variance_row(std::size_t n, bool along, const T* x, const T* mu, const T* delta, T* y) {
-    accumulate(n, along, y, [=](std::size_t i, std::size_t k) FAST {
+template <class T> void variance_row(std::size_t n, bool along, const T* x, const T* mu, const T* delta, wide_t<T>* y) {
+    accumulate<T>(n, along, y, [=](std::size_t i, std::size_t k) FAST {
         const T d = (x[i] - mu[k]) - delta[k];
         return d * d;
     });
@@ -43,13 +43,13 @@ CHALKGRAD_KERNEL(variance_row_gx)
 
 namespace chalkgrad {
 
-Axes::Axes(const std::vector<std::ptrdiff_t>& axes) {
+Axes::Axes(const std::vector<std::ptrdiff_t>& axes) : all_(false) {
     if (axes.size() > Shape::max_rank) throw Error("axes: more than 8 axes; no array has so many");
     for (const std::ptrdiff_t axis : axes) // far outside stays outside
         axes_[count_++] = static_cast<std::int8_t>(std::clamp<std::ptrdiff_t>(axis, -100, 100));
 }
 
-Shape Axes::kept(const char* op, const Shape& x) const {
+Shape Axes::result(const char* op, const Shape& x, bool keepdims) const {
     bool reduced[Shape::max_rank] = {};
     for (std::size_t i = 0; i < count_; ++i) {
         bool& place = reduced[normalize_axis(op, axes_[i], x)];
@@ -58,66 +58,37 @@ Shape Axes::kept(const char* op, const Shape& x) const {
                 std::string(op) + ": axis " + std::to_string(axes_[i]) + " is given twice; name each axis once");
         place = true;
     }
-    Shape kept;
-    for (std::size_t i = 0; i < x.rank(); ++i) kept.push_back(count_ == 0 || reduced[i] ? 1 : x[i]);
-    return kept;
-}
-
-Shape Axes::result(const char* op, const Shape& x, bool keepdims) const {
-    Shape y = kept(op, x);
-    if (keepdims) return y;
-    Shape without;
-    if (count_ == 0) return without;
+    Shape y;
     for (std::size_t i = 0; i < x.rank(); ++i) {
-        bool reduced = false;
-        for (std::size_t k = 0; k < count_; ++k) reduced |= normalize_axis(op, axes_[k], x) == i;
-        if (!reduced) without.push_back(x[i]);
+        const bool stays = !all_ && !reduced[i];
+        if (stays || keepdims) y.push_back(stays ? x[i] : 1);
     }
-    return without;
+    return y;
 }
 
 Attribute Axes::attribute() const {
-    if (count_ == 0) return {};
+    if (all_) return {};
     return std::vector<double>(axes_.begin(), axes_.begin() + count_);
 }
 
 namespace {
 
-struct Sum : Reduction {
-    static constexpr const char* name = "sum";
+template <bool divided> struct Sum : Reduction {
+    static constexpr const char* name = divided ? "mean" : "sum";
     static constexpr const char* inputs[] = {"x"};
 
-    Shape shape(Shapes in) const { return result(name, in, Nothing::allowed); }
+    Shape shape(Shapes in) const { return result(name, in, divided ? Nothing::refused : Nothing::allowed); }
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const In<T> x = in[0];
-        if (x.size() == 1) {
-            y[0] = x[0];
-            return;
-        }
-        std::fill_n(y.data, y.size(), T(0));
-        run_kernel(name, *x.shape, kernel::sum_row<T>, of_x(x.data), of_y(y.data));
+        if (x.size() == 1) y[0] = x[0];
+        else collect(*x.shape, divisor<T>(x, y), y.data, kernel::sum_row<T>, of_x(x.data));
     }
-    template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
-        run_kernel(name, *gx[0].shape, kernel::sum_row_gx<T>, T(1), of_y(gy.data), of_x(gx[0].data));
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
+        run_kernel(*in[0].shape, kernel::sum_row_gx<T>, divisor<T>(in[0], y), of_y(gy.data), of_x(gx[0].data));
     }
-};
 
-struct Mean : Reduction {
-    static constexpr const char* name = "mean";
-    static constexpr const char* inputs[] = {"x"};
-
-    Shape shape(Shapes in) const { return result(name, in, Nothing::refused); }
-    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        const In<T> x = in[0];
-        std::fill_n(y.data, y.size(), T(0));
-        run_kernel(name, *x.shape, kernel::sum_row<T>, of_x(x.data), of_y(y.data));
-        const T n(count(*x.shape, *y.shape));
-        for (std::size_t k = 0; k < y.size(); ++k) y[k] /= n;
-    }
-    template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        const T n(count(*gx[0].shape, *y.shape));
-        run_kernel(name, *gx[0].shape, kernel::sum_row_gx<T>, n, of_y(gy.data), of_x(gx[0].data));
-    }
+private:
+    template <class T> static T divisor(In<T> x, auto y) { return T(divided ? count(*x.shape, *y.shape) : 1); }
 };
 
 struct VarBiased : Reduction {
@@ -125,25 +96,21 @@ struct VarBiased : Reduction {
     static constexpr const char* inputs[] = {"x"};
 
     Shape shape(Shapes in) const { return result(name, in, Nothing::refused); }
-    std::size_t saved(Shapes in) const { return 2 * axes.kept(name, in[0]).size(); } // μ, then δ
+    std::size_t saved(Shapes in) const { return 2 * kept(in[0]).size(); } // μ, then δ
     template <class T> void forward(Ins<T> in, Out<T> y, T* mu) const {
-        const In<T> x = in[0];
-        const T n(count(*x.shape, *y.shape));
-        T* delta = mu + y.size();
-        std::fill_n(mu, 2 * y.size(), T(0));
-        std::fill_n(y.data, y.size(), T(0));
-        run_kernel(name, *x.shape, kernel::sum_row<T>, of_x(x.data), of_y(mu));
-        for (std::size_t k = 0; k < y.size(); ++k) mu[k] /= n;
-        run_kernel(name, *x.shape, kernel::deviation_row<T>, of_x(x.data), of_y(mu), of_y(delta));
-        for (std::size_t k = 0; k < y.size(); ++k) delta[k] /= n;
-        run_kernel(name, *x.shape, kernel::variance_row<T>, of_x(x.data), of_y(mu), of_y(delta), of_y(y.data));
-        for (std::size_t k = 0; k < y.size(); ++k) y[k] /= n;
+        const Shape& shape = *in[0].shape;
+        const auto x = of_x(in[0].data);
+        const T n(count(shape, *y.shape));
+        T* const delta = mu + y.size();
+        collect(shape, n, mu, kernel::sum_row<T>, x);
+        collect(shape, n, delta, kernel::deviation_row<T>, x, of_y(mu));
+        collect(shape, n, y.data, kernel::variance_row<T>, x, of_y(mu), of_y(delta));
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* mu, Outs<T> gx) const {
         const In<T> x = in[0];
         const T n(count(*x.shape, *y.shape));
         const T* delta = mu + y.size();
-        run_kernel(name, *x.shape, kernel::variance_row_gx<T>, n, of_x(x.data), of_y(mu), of_y(delta), of_y(gy.data),
+        run_kernel(*x.shape, kernel::variance_row_gx<T>, n, of_x(x.data), of_y(mu), of_y(delta), of_y(gy.data),
             of_x(gx[0].data));
     }
 };
@@ -151,10 +118,10 @@ struct VarBiased : Reduction {
 } // namespace
 
 template <class T> Var<T> sum(const Var<T>& x, const Axes& axes, bool keepdims) {
-    return apply(Sum{{axes, keepdims}}, x);
+    return apply(Sum<false>{{axes, keepdims}}, x);
 }
 template <class T> Var<T> mean(const Var<T>& x, const Axes& axes, bool keepdims) {
-    return apply(Mean{{axes, keepdims}}, x);
+    return apply(Sum<true>{{axes, keepdims}}, x);
 }
 template <class T> Var<T> var_biased(const Var<T>& x, const Axes& axes, bool keepdims) {
     return apply(VarBiased{{axes, keepdims}}, x);
@@ -162,16 +129,10 @@ template <class T> Var<T> var_biased(const Var<T>& x, const Axes& axes, bool kee
 template <class T> Var<T> var_biased_composed(const Var<T>& x, const Axes& axes, bool keepdims) {
     return mean(square(x - mean(x, axes, true)), axes, keepdims);
 }
-#define CHALKGRAD_INSTANTIATE(T)                                  \
-    template Var<T> sum(const Var<T>&, const Axes&, bool);        \
-    template Var<T> mean(const Var<T>&, const Axes&, bool);       \
-    template Var<T> var_biased(const Var<T>&, const Axes&, bool); \
-    template Var<T> var_biased_composed(const Var<T>&, const Axes&, bool);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(sum, mean, var_biased, var_biased_composed)
 
-CatalogEntry sum_entry() { return reduction_entry<Sum>("sum", "sum of x over axes", "NumPy", 1, {}); }
-CatalogEntry mean_entry() { return reduction_entry<Mean>("mean", "sum of x over axes / N", "NumPy", 1, 1); }
+CatalogEntry sum_entry() { return reduction_entry<Sum<false>>("sum", "sum of x over axes", "NumPy", 1, {}); }
+CatalogEntry mean_entry() { return reduction_entry<Sum<true>>("mean", "sum of x over axes / N", "NumPy", 1, 1); }
 CatalogEntry var_biased_entry() {
     CatalogEntry e = reduction_entry<VarBiased>("var_biased", "sum of (x - mean)^2 over axes / N", "§5", 2, 0);
     e.composed = [](auto& c) {

@@ -16,18 +16,19 @@ public:
     Axes(std::initializer_list<std::ptrdiff_t> axes) : Axes(std::vector<std::ptrdiff_t>(axes)) {}
     template <std::integral I>
     requires(!std::same_as<I, bool>) Axes(I axis) : Axes({static_cast<std::ptrdiff_t>(axis)}) {}
-    /// An empty list means all axes. Throws Error for more than 8.
+    /// An empty vector names none: every element is reduced by itself, as in NumPy. Throws Error for more than 8.
     explicit Axes(const std::vector<std::ptrdiff_t>& axes);
 
     /// The extents of x with 1 where it is reduced. Throws Error naming `op` for an axis that x does not have, or has twice.
-    Shape kept(const char* op, const Shape& x) const;
+    Shape kept(const char* op, const Shape& x) const { return result(op, x, true); }
     /// The shape of the result.
     Shape result(const char* op, const Shape& x, bool keepdims) const;
     Attribute attribute() const;
 
 private:
     std::array<std::int8_t, Shape::max_rank> axes_{};
-    std::uint8_t count_ = 0; // 0: all
+    std::uint8_t count_ = 0;
+    bool all_ = true;
 };
 
 /// Σ x over the axes, which disappear from the shape, or stay with extent 1 if keepdims. A sum over nothing is 0.

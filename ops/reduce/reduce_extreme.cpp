@@ -13,8 +13,8 @@ template <class T> void extreme_row(std::size_t n, bool along, T s, const T* x, 
         each<T>(n, [=](std::size_t i) FAST { y[i] = s * x[i] > s * y[i] || x[i] != x[i] ? x[i] : y[i]; });
     }
 }
-template <class T> void winners_row(std::size_t n, bool along, const T* x, const T* y, T* winners) {
-    accumulate(n, along, winners, [=](std::size_t i, std::size_t k) FAST { return x[i] == y[k] ? T(1) : T(0); });
+template <class T> void winners_row(std::size_t n, bool along, const T* x, const T* y, wide_t<T>* winners) {
+    accumulate<T>(n, along, winners, [=](std::size_t i, std::size_t k) FAST { return x[i] == y[k] ? T(1) : T(0); });
 }
 template <class T>
 void extreme_row_gx(std::size_t n, bool along, const T* x, const T* y, const T* winners, const T* gy, T* gx) {
@@ -23,7 +23,7 @@ void extreme_row_gx(std::size_t n, bool along, const T* x, const T* y, const T* 
 
 // y = m + l, l = log Σ exp(x − m). Vary x: dy = Σ P dx with P = exp((x − m) − l), so x̄ = ȳ P. All −inf: l counts as +inf
 // here, and P = 0.
-template <class T> void exp_sum_row(std::size_t n, bool along, const T* x, const T* m, T* y) {
+template <class T> void exp_sum_row(std::size_t n, bool along, const T* x, const T* m, wide_t<T>* y) {
     if (along) *y += sum_exp<T>(n, [=](std::size_t i) FAST { return x[i] - *m; });
     else each<T>(n, [=](std::size_t i) FAST { y[i] += exp(x[i] - m[i]); });
 }
@@ -57,16 +57,13 @@ template <int sign> struct Extreme : Reduction {
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         const In<T> x = in[0];
         std::fill_n(y.data, y.size(), T(-sign * HUGE_VAL));
-        run_kernel(name, *x.shape, kernel::extreme_row<T>, T(sign), of_x(x.data), of_y(y.data));
+        run_kernel(*x.shape, kernel::extreme_row<T>, T(sign), of_x(x.data), of_y(y.data));
         if constexpr (std::is_same_v<T, Dual<double>>) { // a tie varies by the mean of those who won
             Scratch<T> winners(y.size());
             count_winners(x, In<T>{y.data, y.shape}, winners.data());
             for (std::size_t k = 0; k < y.size(); ++k) y[k].d = 0;
-            each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-                for (std::size_t j = 0; j < n; ++j) {
-                    T& winner = y[along ? k : k + j];
-                    if (x[i + j] == winner) winner.d += x[i + j].d / winners[along ? k : k + j].v;
-                }
+            each_element(*x.shape, [&](std::size_t i, std::size_t k) {
+                if (x[i] == y[k]) y[k].d += x[i].d / winners[k].v;
             });
         }
     }
@@ -74,28 +71,24 @@ template <int sign> struct Extreme : Reduction {
         const In<T> x = in[0];
         Scratch<T> winners(y.size());
         count_winners(x, y, winners.data());
-        run_kernel(name, *x.shape, kernel::extreme_row_gx<T>, of_x(x.data), of_y(y.data), of_y(winners.data()),
-            of_y(gy.data), of_x(gx[0].data));
+        run_kernel(*x.shape, kernel::extreme_row_gx<T>, of_x(x.data), of_y(y.data), of_y(winners.data()), of_y(gy.data),
+            of_x(gx[0].data));
     }
     /// An element lies above its kink where it alone is the answer, and on it where it shares.
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
         const In<T> x = in[0];
-        const Shape kept = axes.kept(name, *x.shape);
-        Scratch<T> y(kept.size()), winners(kept.size());
-        forward<T>(in, Out<T>{y.data(), &kept}, nullptr);
-        count_winners(x, In<T>{y.data(), &kept}, winners.data());
-        each_row(name, *x.shape, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            for (std::size_t j = 0; j < n; ++j) {
-                const std::size_t l = along ? k : k + j;
-                out.decide(x[i + j] != y[l] ? -1 : winners[l] == 1 ? 1 : 0);
-            }
+        const Shape shape = kept(*x.shape);
+        Scratch<T> y(shape.size()), winners(shape.size());
+        forward<T>(in, Out<T>{y.data(), &shape}, nullptr);
+        count_winners(x, In<T>{y.data(), &shape}, winners.data());
+        each_element(*x.shape, [&](std::size_t i, std::size_t k) {
+            out.decide(x[i] != y[k] ? -1 : winners[k] == 1 ? 1 : 0);
         });
     }
 
 private:
     template <class T> void count_winners(In<T> x, In<T> y, T* winners) const {
-        std::fill_n(winners, y.size(), T(0));
-        run_kernel(name, *x.shape, kernel::winners_row<T>, of_x(x.data), of_y(y.data), of_y(winners));
+        collect(*x.shape, T(1), winners, kernel::winners_row<T>, of_x(x.data), of_y(y.data));
     }
 };
 
@@ -108,17 +101,16 @@ struct Logsumexp : Reduction {
         if (in.has(1)) require_mask(name, in[0], in[1]);
         return result(name, in, Nothing::allowed);
     }
-    std::size_t saved(Shapes in) const { return 2 * axes.kept(name, in[0]).size(); } // m, then l
+    std::size_t saved(Shapes in) const { return 2 * kept(in[0]).size(); } // m, then l
     template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
         const Masked<T> x(in[0], in[1]);
         const Shape& shape = *in[0].shape;
         T* l = m + y.size();
         std::fill_n(m, y.size(), T(-HUGE_VAL));
-        std::fill_n(l, y.size(), T(0));
-        run_kernel(name, shape, kernel::extreme_row<T>, T(1), of_x(x.data()), of_y(m));
+        run_kernel(shape, kernel::extreme_row<T>, T(1), of_x(x.data()), of_y(m));
         for (std::size_t k = 0; k < y.size(); ++k)
             if (!(m[k] - m[k] == 0)) m[k] = T(0); // ±inf and NaN come out right without a shift
-        run_kernel(name, shape, kernel::exp_sum_row<T>, of_x(x.data()), of_y(m), of_y(l));
+        collect(shape, T(1), l, kernel::exp_sum_row<T>, of_x(x.data()), of_y(m));
         using base::log;
         for (std::size_t k = 0; k < y.size(); ++k) {
             const T s = l[k];
@@ -131,8 +123,7 @@ struct Logsumexp : Reduction {
         const Masked<T> x(in[0], in[1]);
         const T* l = m + y.size();
         T* g = gx[0].data;
-        run_kernel(
-            name, *in[0].shape, kernel::logsumexp_row_gx<T>, of_x(x.data()), of_y(m), of_y(l), of_y(gy.data), of_x(g));
+        run_kernel(*in[0].shape, kernel::logsumexp_row_gx<T>, of_x(x.data()), of_y(m), of_y(l), of_y(gy.data), of_x(g));
         if (gx[1]) mask_gradient<T>(*in[0].shape, g, gx[1]);
     }
 };
@@ -155,13 +146,7 @@ template <class T> Var<T> logsumexp_composed(const Var<T>& x, const Axes& axes, 
     return keepdims ? y : sum(y, axes); // over extents of 1: only the shape changes
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                \
-    template Var<T> amax(const Var<T>&, const Axes&, bool);                     \
-    template Var<T> amin(const Var<T>&, const Axes&, bool);                     \
-    template Var<T> logsumexp(const Var<T>&, const Axes&, bool, const Var<T>&); \
-    template Var<T> logsumexp_composed(const Var<T>&, const Axes&, bool, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(amax, amin, logsumexp, logsumexp_composed)
 
 CatalogEntry amax_entry() { return reduction_entry<Extreme<1>>("amax", "largest x over axes", "NumPy", 1, 1); }
 CatalogEntry amin_entry() { return reduction_entry<Extreme<-1>>("amin", "smallest x over axes", "NumPy", 1, 1); }

@@ -9,7 +9,7 @@
 namespace chalkgrad::CHALKGRAD_ISA {
 
 /// y[k] += term(i, k).
-template <class T, class Term> FAST inline void accumulate(std::size_t n, bool along, T* y, Term term) {
+template <class T, class Term> FAST inline void accumulate(std::size_t n, bool along, wide_t<T>* y, Term term) {
     if (along) *y += sum<T>(n, [=](std::size_t i) FAST { return term(i, std::size_t(0)); });
     else each<T>(n, [=](std::size_t i) FAST { y[i] += term(i, i); });
 }
@@ -22,6 +22,7 @@ template <class T, class Term> FAST inline void spread(std::size_t n, bool along
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
@@ -49,19 +50,28 @@ protected:
                                 std::to_string(i) + ", which is reduced, is empty; there is no answer over nothing");
         return axes.result(op, in[0], keepdims);
     }
-    /// Calls f(n, along, place in x, place in y) for each row.
-    template <class F> void each_row(const char* op, const Shape& x, F&& f) const {
-        const Shape kept = axes.kept(op, x);
-        const BroadcastRows rows(x, kept, x);
-        const bool along = rows.b_is_number();
-        rows.each_row([&](const BroadcastRows::Row& r) { f(r.n, along, r.a, r.b); });
-    }
+    /// The extents of x with 1 where it is reduced; shape() has accepted x.
+    Shape kept(const Shape& x) const { return axes.kept("", x); }
     /// Calls kernel(n, along, arguments...) for each row, with pointers moved to its place in x or in y.
-    template <class Kernel, class... A>
-    void run_kernel(const char* op, const Shape& x, Kernel kernel, A... arguments) const {
-        each_row(op, x, [&](std::size_t n, bool along, std::size_t i, std::size_t k) {
-            kernel(n, along, moved(arguments, i, k)...);
+    template <class Kernel, class... A> void run_kernel(const Shape& x, Kernel kernel, A... arguments) const {
+        const BroadcastRows rows(x, kept(x), x);
+        const bool along = rows.b_is_number();
+        rows.each_row([&](const BroadcastRows::Row& r) { kernel(r.n, along, moved(arguments, r.a, r.b)...); });
+    }
+    /// Calls f(place in x, place in y) for each element of x.
+    template <class F> void each_element(const Shape& x, F f) const {
+        const BroadcastRows rows(x, kept(x), x);
+        const std::size_t step = rows.b_is_number() ? 0 : 1;
+        rows.each_row([&](const BroadcastRows::Row& r) {
+            for (std::size_t j = 0; j < r.n; ++j) f(r.a + j, r.b + j * step);
         });
+    }
+    /// result = what kernel(n, along, arguments..., totals) adds up for each row, divided by a number.
+    template <class T, class Kernel, class... A>
+    void collect(const Shape& x, T divisor, T* result, Kernel kernel, A... arguments) const {
+        Totals<T> totals(result, kept(x).size());
+        run_kernel(x, kernel, arguments..., of_y(totals.data()));
+        totals.store(divisor);
     }
     template <class T> struct OfX { T* data; };
     template <class T> struct OfY { T* data; };

@@ -52,6 +52,8 @@ CHALKGRAD_KERNEL(log_softmax_rows)
 CHALKGRAD_KERNEL(log_softmax_rows_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <algorithm>
+
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
@@ -79,60 +81,51 @@ template <bool logarithm> struct Softmax {
     void attributes(Attributes& out) const { out.set("axis", static_cast<double>(axis)); }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        const Rows r(axis, *y.shape);
+        const View lines = along_axis(*y.shape);
+        const std::size_t rows = lines.extents.rows(), n = lines.extents.last();
         const T* z = in[0].data;
         if (in[1]) {
             add_mask(in[0], in[1], y.data);
             z = y.data;
         }
-        if (r.packed) return rows_forward(r, z, y.data);
-        Scratch<T> rows(y.size());
-        gather<T>(r.view, z, rows.data());
-        rows_forward(r, rows.data(), rows.data());
-        scatter<T>(r.view, rows.data(), y.data);
+        if (packed(lines)) return rows_forward<T>(rows, n, z, y.data);
+        Scratch<T> buffer(y.size());
+        gather<T>(lines, z, buffer.data());
+        rows_forward<T>(rows, n, buffer.data(), buffer.data());
+        scatter<T>(lines, buffer.data(), y.data);
     }
     template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        const Rows r(axis, *y.shape);
+        const View lines = along_axis(*y.shape);
+        const std::size_t rows = lines.extents.rows(), n = lines.extents.last();
         T* gz = gx[0].data;
-        if (r.packed) {
-            rows_gz(r, y.data, gy.data, gz);
+        if (packed(lines)) {
+            rows_gz<T>(rows, n, y.data, gy.data, gz);
         } else {
             Scratch<T> y_rows(y.size()), g_rows(y.size());
-            gather<T>(r.view, y.data, y_rows.data());
-            gather<T>(r.view, gy.data, g_rows.data());
-            rows_gz(r, y_rows.data(), g_rows.data(), g_rows.data());
-            scatter<T>(r.view, g_rows.data(), gz);
+            gather<T>(lines, y.data, y_rows.data());
+            gather<T>(lines, gy.data, g_rows.data());
+            rows_gz<T>(rows, n, y_rows.data(), g_rows.data(), g_rows.data());
+            scatter<T>(lines, g_rows.data(), gz);
         }
         if (gx[1]) mask_gradient<T>(*y.shape, gz, gx[1]);
     }
 
 private:
-    struct Rows {
-        std::size_t n, count;
-        bool packed = true;
-        View view; // the axis moved to the end
-
-        Rows(std::ptrdiff_t axis, const Shape& shape) {
-            const std::size_t k = normalize_axis(name, axis, shape);
-            n = shape[k];
-            count = n == 0 ? 0 : shape.size() / n;
-            std::size_t outer = 1, inner = 1;
-            for (std::size_t i = 0; i < k; ++i) outer *= shape[i];
-            for (std::size_t i = k + 1; i < shape.rank(); ++i) inner *= shape[i];
-            packed = inner == 1;
-            if (packed) return;
-            view.extents = {outer, inner, n};
-            view.strides = {static_cast<std::ptrdiff_t>(n * inner), 1, static_cast<std::ptrdiff_t>(inner)};
-        }
-    };
-    template <class T> static void rows_forward(const Rows& r, const T* z, T* y) {
-        if constexpr (logarithm) kernel::log_softmax_rows<T>(r.count, r.n, z, y);
-        else kernel::softmax_rows<T>(r.count, r.n, z, y);
+    /// An array with the axis moved to the end.
+    View along_axis(const Shape& shape) const {
+        const std::size_t k = normalize_axis(name, axis, shape);
+        View view = View::of(shape);
+        std::rotate(view.strides.begin() + k, view.strides.begin() + k + 1, view.strides.begin() + shape.rank());
+        view.extents = {};
+        for (std::size_t i = 0; i < shape.rank(); ++i)
+            view.extents.push_back(shape[i + 1 < shape.rank() ? i + (i >= k) : k]);
+        return view;
     }
-    template <class T> static void rows_gz(const Rows& r, const T* y, const T* gy, T* gz) {
-        if constexpr (logarithm) kernel::log_softmax_rows_gz<T>(r.count, r.n, y, gy, gz);
-        else kernel::softmax_rows_gz<T>(r.count, r.n, y, gy, gz);
-    }
+    static bool packed(const View& lines) { return lines.strides[lines.extents.rank() - 1] == 1; }
+    template <class T>
+    static constexpr auto rows_forward = logarithm ? kernel::log_softmax_rows<T> : kernel::softmax_rows<T>;
+    template <class T>
+    static constexpr auto rows_gz = logarithm ? kernel::log_softmax_rows_gz<T> : kernel::softmax_rows_gz<T>;
 };
 
 } // namespace
@@ -152,13 +145,7 @@ template <class T> Var<T> log_softmax_composed(const Var<T>& x, std::ptrdiff_t a
     return shifted - log(sum(exp(shifted), axis, true));
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                    \
-    template Var<T> softmax(const Var<T>&, std::ptrdiff_t, const Var<T>&);          \
-    template Var<T> log_softmax(const Var<T>&, std::ptrdiff_t, const Var<T>&);      \
-    template Var<T> softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&); \
-    template Var<T> log_softmax_composed(const Var<T>&, std::ptrdiff_t, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(softmax, log_softmax, softmax_composed, log_softmax_composed)
 
 // A constant added along the axis changes nothing.
 static std::vector<Identity> softmax_identities(const Sample& s) {

@@ -1,7 +1,7 @@
 // The steps of a softmax, for kernels: the shift, exponentials of numbers that are not above 0, and Σ exp.
 #pragma once // internal
 
-#include <chalkgrad/autograd/kernel/kernel.hpp>
+#include <chalkgrad/autograd/kernel/long_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -14,7 +14,7 @@ template <class T> FAST inline T exp_of_negative(T x) {
         const T p = e.r + e.r * e.r * elementary::polynomial<C::exp_q>(e.r);
         return (e.scale + e.scale * p) * elementary::power_of_two<T>(-C::room);
     } else {
-        return exp(x);
+        return exp_of(x);
     }
 }
 
@@ -28,26 +28,12 @@ template <class T> FAST inline T shift_of(std::size_t n, const T* z) {
 /// Σ exp(f(i)), i < n. One partial sum: the additions hide behind the exponentials, and four copies of those would not fit
 /// into the registers.
 template <class T, class F> FAST inline T sum_exp(std::size_t n, F f) {
-    T s(0);
-    if constexpr (is_simd<T>) {
-#pragma omp simd reduction(+ : s)
-        for (std::size_t i = 0; i < n; ++i) s += exp(f(i));
-    } else {
-        for (std::size_t i = 0; i < n; ++i) s += exp(f(i));
-    }
-    return s;
+    return plain_sum<T>(n, [=](std::size_t i) FAST { return exp(f(i)); });
 }
 
 /// y[i] = exp(f(i)), i < n, where no f(i) is above 0, and their sum.
 template <class T, class F> FAST inline T exp_and_sum(std::size_t n, F f, T* y) {
-    T s(0);
-    if constexpr (is_simd<T>) {
-#pragma omp simd reduction(+ : s)
-        for (std::size_t i = 0; i < n; ++i) s += y[i] = exp_of_negative(f(i));
-    } else {
-        for (std::size_t i = 0; i < n; ++i) s += y[i] = exp_of_negative(f(i));
-    }
-    return s;
+    return plain_sum<T>(n, [=](std::size_t i) FAST { return y[i] = exp_of_negative(f(i)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA

@@ -37,46 +37,37 @@ template <bool joined> struct Join {
             for (std::size_t i = 0; i < in.size(); ++i) extent += in[i][k];
             return first.with(k, extent);
         } else {
-            const std::size_t k = place(first.rank() + 1, first);
-            Shape y;
-            for (std::size_t i = 0; i <= first.rank(); ++i)
-                y.push_back(i < k ? first[i] : i == k ? in.size() : first[i - 1]);
+            Shape y = first;
+            y.push_back(in.size()); // as many axes as there will be
+            const std::size_t k = normalize_axis(name, axis, y);
+            y = Shape(first.begin(), first.begin() + k);
+            y.push_back(in.size());
+            for (std::size_t i = k; i < first.rank(); ++i) y.push_back(first[i]);
             return y;
         }
     }
     void attributes(Attributes& out) const { out.set("axis", static_cast<double>(axis)); }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        std::size_t begin = 0;
-        for (std::size_t i = 0; i < in.size(); ++i) {
-            const View part = cut(*y.shape, joined ? (*in[i].shape)[place(y.shape->rank(), *y.shape)] : 1, begin);
-            scatter<T>(part, in[i].data, y.data);
-        }
+        each_part(in, *y.shape, [&](std::size_t i, const View& part) { scatter<T>(part, in[i].data, y.data); });
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T*, Outs<T> gx) const {
-        std::size_t begin = 0;
-        for (std::size_t i = 0; i < in.size(); ++i) {
-            const View part = cut(*gy.shape, joined ? (*in[i].shape)[place(gy.shape->rank(), *gy.shape)] : 1, begin);
+        each_part(in, *gy.shape, [&](std::size_t i, const View& part) {
             if (gx[i]) gather<T>(part, gy.data, gx[i].data);
-        }
+        });
     }
 
 private:
-    std::size_t place(std::size_t rank, const Shape& shown) const {
-        const auto signed_rank = static_cast<std::ptrdiff_t>(rank);
-        if (axis < -signed_rank || axis >= signed_rank)
-            throw Error(fmt::format("{}: axis {} beside arrays of shape {}; give one from {} to {}", name, axis,
-                to_string(shown), -signed_rank, signed_rank - 1));
-        return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
-    }
-    /// The next `extent` along the axis of y, from `begin`, which moves on.
-    View cut(const Shape& y, std::size_t extent, std::size_t& begin) const {
-        const std::size_t k = place(y.rank(), y);
+    /// Calls f(i, the view of y that is input i).
+    template <class T, class F> void each_part(Ins<T> in, const Shape& y, F f) const {
+        const std::size_t k = normalize_axis(name, axis, y);
         View part = View::of(y);
-        part.extents = y.with(k, extent);
-        part.offset = static_cast<std::ptrdiff_t>(begin) * part.strides[k];
-        begin += extent;
-        return part;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            const std::size_t extent = joined ? (*in[i].shape)[k] : 1;
+            part.extents = y.with(k, extent);
+            f(i, part);
+            part.offset += static_cast<std::ptrdiff_t>(extent) * part.strides[k];
+        }
     }
 };
 

@@ -33,8 +33,7 @@ struct RepeatKv {
     }
     /// A head that serves several query heads receives the sum of what they send.
     template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
-        std::fill_n(gx[0].data, gx[0].size(), T(0));
-        scatter_add<T>(repeats(*gx[0].shape), gy.data, gx[0].data);
+        scatter_sum<T>(repeats(*gx[0].shape), gy.data, gx[0].data, gx[0].size());
     }
 
 private:
@@ -51,9 +50,7 @@ private:
 
 template <class T> Var<T> repeat_kv(const Var<T>& k, std::size_t heads_out) { return apply(RepeatKv{heads_out}, k); }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> repeat_kv(const Var<T>&, std::size_t);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(repeat_kv)
 
 CatalogEntry repeat_kv_entry() {
     return entry("repeat_kv", "each key-value head heads_out/H_kv times", "grouped-query attention", "k",

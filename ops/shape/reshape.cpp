@@ -11,35 +11,17 @@
 namespace chalkgrad {
 namespace {
 
-/// A short list of whole numbers as a rule's field.
-class Numbers {
-public:
-    Numbers(const char* op, const std::vector<std::ptrdiff_t>& list) : count_(list.size()) {
-        if (count_ > Shape::max_rank)
-            throw Error(fmt::format("{}: {} axes; an array has at most {}", op, count_, Shape::max_rank));
-        std::copy(list.begin(), list.end(), numbers_.begin());
-    }
-    std::size_t size() const { return count_; }
-    std::ptrdiff_t operator[](std::size_t i) const { return numbers_[i]; }
-    const std::ptrdiff_t* begin() const { return numbers_.data(); }
-    const std::ptrdiff_t* end() const { return numbers_.data() + count_; }
-    Attribute attribute() const { return std::vector<double>(begin(), end()); }
-
-private:
-    std::array<std::ptrdiff_t, Shape::max_rank> numbers_{};
-    std::size_t count_;
-};
-
 struct Reshape {
     static constexpr const char* name = "reshape";
     static constexpr const char* inputs[] = {"x"};
     static constexpr Role role = Role::structure;
-    Numbers to;
+    std::vector<std::ptrdiff_t> to;
 
     Shape shape(Shapes in) const {
         const auto refuse = [&](const char* why) {
             throw Error(fmt::format("reshape: x of shape {} to ({}): {}", to_string(in[0]), fmt::join(to, ", "), why));
         };
+        if (to.size() > Shape::max_rank) refuse("an array has at most 8 axes");
         std::size_t known = 1, open = to.size();
         for (std::size_t i = 0; i < to.size(); ++i) {
             if (to[i] == -1) {
@@ -59,7 +41,7 @@ struct Reshape {
             y.push_back(i == open ? in[0].size() / known : static_cast<std::size_t>(to[i]));
         return y;
     }
-    void attributes(Attributes& out) const { out.set("shape", to.attribute()); }
+    void attributes(Attributes& out) const { out.set("shape", std::vector<double>(to.begin(), to.end())); }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const { std::copy_n(in[0].data, y.size(), y.data); }
     template <class T> void vjp(Ins<T>, In<T>, In<T> gy, const T*, Outs<T> gx) const {
@@ -71,10 +53,12 @@ struct Transpose {
     static constexpr const char* name = "transpose";
     static constexpr const char* inputs[] = {"x"};
     static constexpr Role role = Role::structure;
-    Numbers axes; // none: reversed
+    std::vector<std::ptrdiff_t> axes; // none: reversed
 
     Shape shape(Shapes in) const { return view(in[0]).extents; }
-    void attributes(Attributes& out) const { out.set("axes", axes.size() == 0 ? Attribute() : axes.attribute()); }
+    void attributes(Attributes& out) const {
+        out.set("axes", axes.empty() ? Attribute() : Attribute(std::vector<double>(axes.begin(), axes.end())));
+    }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
         gather<T>(view(*in[0].shape), in[0].data, y.data);
@@ -85,7 +69,7 @@ struct Transpose {
 
 private:
     View view(const Shape& x) const {
-        if (axes.size() != 0 && axes.size() != x.rank())
+        if (!axes.empty() && axes.size() != x.rank())
             throw Error(fmt::format(
                 "transpose: x of shape {} has {} axes, and axes names {}; name each once, or none to reverse them",
                 to_string(x), x.rank(), axes.size()));
@@ -93,7 +77,7 @@ private:
         View result;
         bool used[Shape::max_rank] = {};
         for (std::size_t i = 0; i < x.rank(); ++i) {
-            const std::size_t from = axes.size() == 0 ? x.rank() - 1 - i : normalize_axis(name, axes[i], x);
+            const std::size_t from = axes.empty() ? x.rank() - 1 - i : normalize_axis(name, axes[i], x);
             if (used[from])
                 throw Error(fmt::format(
                     "transpose: axes ({}) name axis {} twice; name each axis once", fmt::join(axes, ", "), from));
@@ -108,24 +92,20 @@ private:
 } // namespace
 
 template <class T> Var<T> reshape(const Var<T>& x, const std::vector<std::ptrdiff_t>& shape) {
-    return apply(Reshape{{"reshape", shape}}, x);
+    return apply(Reshape{shape}, x);
 }
 template <class T> Var<T> transpose(const Var<T>& x, const std::vector<std::ptrdiff_t>& axes) {
-    return apply(Transpose{{"transpose", axes}}, x);
+    return apply(Transpose{axes}, x);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                \
-    template Var<T> reshape(const Var<T>&, const std::vector<std::ptrdiff_t>&); \
-    template Var<T> transpose(const Var<T>&, const std::vector<std::ptrdiff_t>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(reshape, transpose)
 
 CatalogEntry reshape_entry() {
     return entry("reshape", "x in row-major order under another shape", "NumPy", "x",
         [](Settings& c) {
             const auto shape = c.integers("shape");
             if (!shape) throw Error("reshape: the attribute 'shape' is missing; give a list of extents");
-            return rule_of(Reshape{{"reshape", *shape}});
+            return rule_of(Reshape{*shape});
         })
         .with_samples({"rows: x(3,4) shape=[4,3]", "split: x(3,6) shape=[3,2,-1]", "flat: x(2,3,2) shape=[-1]",
             "number: x(1,1) shape=[]"})
@@ -133,9 +113,7 @@ CatalogEntry reshape_entry() {
 }
 CatalogEntry transpose_entry() {
     return entry("transpose", "axis i of y is axis axes[i] of x", "NumPy", "x",
-        [](Settings& c) {
-            return rule_of(Transpose{{"transpose", c.integers("axes").value_or(std::vector<std::ptrdiff_t>())}});
-        })
+        [](Settings& c) { return rule_of(Transpose{c.integers("axes").value_or(std::vector<std::ptrdiff_t>())}); })
         .with_samples({"reversed: x(3,5) axes=null", "cycle: x(2,3,4) axes=[2,0,1]", "heads: x(3,2,4) axes=[1,0,2]",
             "reversed_three: x(2,3,4) axes=[-1,1,0]", "beyond_a_tile: x(3,19) axes=[1,0]"})
         .with_identities(homogeneous_in({{"x", 1}}));

@@ -2,7 +2,6 @@
 #include <chalkgrad/ops/shape/slice.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -28,9 +27,7 @@ struct Slice {
     static constexpr const char* name = "slice";
     static constexpr const char* inputs[] = {"x"};
     static constexpr Role role = Role::structure;
-    static constexpr std::size_t most = 2 * Shape::max_rank;
-    std::array<Index, most> indices;
-    std::size_t count;
+    std::vector<Index> indices;
 
     Shape shape(Shapes in) const { return view(in[0]).extents; }
     void attributes(Attributes& out) const { out.set("slice", text()); }
@@ -46,7 +43,7 @@ struct Slice {
 private:
     std::string text() const {
         std::string result = "[";
-        for (std::size_t i = 0; i < count; ++i) result.append(i == 0 ? "" : ", ").append(to_text(indices[i]));
+        for (const Index& index : indices) result.append(result.size() == 1 ? "" : ", ").append(to_text(index));
         return result.append("]");
     }
     [[noreturn]] void refuse(const Shape& x, const std::string& why) const {
@@ -55,10 +52,13 @@ private:
 
     View view(const Shape& x) const {
         std::size_t named = 0, ellipses = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            ellipses += std::holds_alternative<Ellipsis>(indices[i]);
-            named += std::holds_alternative<std::ptrdiff_t>(indices[i]) || std::holds_alternative<Range>(indices[i]);
+        for (const Index& index : indices) {
+            ellipses += std::holds_alternative<Ellipsis>(index);
+            named += std::holds_alternative<std::ptrdiff_t>(index) || std::holds_alternative<Range>(index);
         }
+        if (indices.size() > 2 * Shape::max_rank)
+            throw Error(
+                fmt::format("slice: {} indices; an array has at most {} axes", indices.size(), Shape::max_rank));
         if (ellipses > 1) refuse(x, "there can be only one ellipsis");
         if (named > x.rank()) refuse(x, fmt::format("{} indices for {} axes", named, x.rank()));
 
@@ -66,25 +66,25 @@ private:
         View result;
         std::size_t axis = 0;
         const auto keep = [&](std::size_t extent, std::ptrdiff_t stride) {
-            result.strides[result.extents.rank() < Shape::max_rank ? result.extents.rank() : 0] = stride;
-            result.extents.push_back(extent);
+            result.extents.push_back(extent); // refuses more axes than an array may have
+            result.strides[result.extents.rank() - 1] = stride;
         };
         const auto keep_whole = [&](std::size_t axes) {
             for (; axes > 0; --axes, ++axis) keep(x[axis], whole.strides[axis]);
         };
-        for (std::size_t i = 0; i < count; ++i) {
-            if (std::holds_alternative<Ellipsis>(indices[i])) {
+        for (const Index& index : indices) {
+            if (std::holds_alternative<Ellipsis>(index)) {
                 keep_whole(x.rank() - named);
-            } else if (std::holds_alternative<NewAxis>(indices[i])) {
+            } else if (std::holds_alternative<NewAxis>(index)) {
                 keep(1, 0);
-            } else if (const auto* number = std::get_if<std::ptrdiff_t>(&indices[i])) {
+            } else if (const auto* number = std::get_if<std::ptrdiff_t>(&index)) {
                 const auto extent = static_cast<std::ptrdiff_t>(x[axis]);
                 if (*number < -extent || *number >= extent)
                     refuse(x, fmt::format("{} is out of range for axis {}, which has {}", *number, axis, extent));
                 result.offset += (*number < 0 ? *number + extent : *number) * whole.strides[axis];
                 ++axis;
             } else {
-                const auto [start, length, step] = resolve(std::get<Range>(indices[i]), x, axis);
+                const auto [start, length, step] = resolve(std::get<Range>(index), x, axis);
                 result.offset += length == 0 ? 0 : start * whole.strides[axis];
                 keep(length, step * whole.strides[axis]);
                 ++axis;
@@ -176,17 +176,7 @@ std::vector<Index> parse_slice(std::string_view text) {
     return indices;
 }
 
-static Slice slice_rule(const std::vector<Index>& indices) {
-    Slice rule{{}, indices.size()};
-    if (indices.size() > Slice::most)
-        throw Error(fmt::format("slice: {} indices; an array has at most {} axes", indices.size(), Shape::max_rank));
-    std::copy(indices.begin(), indices.end(), rule.indices.begin());
-    return rule;
-}
-
-template <class T> Var<T> slice(const Var<T>& x, const std::vector<Index>& indices) {
-    return apply(slice_rule(indices), x);
-}
+template <class T> Var<T> slice(const Var<T>& x, const std::vector<Index>& indices) { return apply(Slice{indices}, x); }
 template <class T> Var<T> slice(const Var<T>& x, std::string_view text) { return slice(x, parse_slice(text)); }
 
 #define CHALKGRAD_INSTANTIATE(T)                            \
@@ -197,7 +187,7 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 
 CatalogEntry slice_entry() {
     return entry("slice", "x[start:stop:step, ...]", "Python", "x",
-        [](Settings& c) { return rule_of(slice_rule(parse_slice(c.word("slice")))); })
+        [](Settings& c) { return rule_of(Slice{parse_slice(c.word("slice"))}); })
         .with_samples({"even: x(3,6) slice='[..., ::2]'", "odd: x(3,7) slice='[..., 1::2]'",
             "rows: x(5,3) slice='[1:-1]'", "backwards: x(4,5) slice='[::-1, 4:0:-2]'",
             "one: x(2,3,4) slice='[1, ..., -1]'", "new_axis: x(2,3) slice='[:, None, 1:]'"})

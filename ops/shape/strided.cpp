@@ -30,7 +30,7 @@ Runs::Runs(const View& view) : offset_(view.offset) {
     for (std::size_t i = 0; i < view.extents.rank(); ++i) {
         const std::size_t extent = view.extents[i];
         if (extent == 0) {
-            count_ = 0;
+            outer_.add(0, {});
             return;
         }
         packed /= static_cast<std::ptrdiff_t>(extent);
@@ -49,11 +49,7 @@ Runs::Runs(const View& view) : offset_(view.offset) {
         std::copy(axes + row + 1, axes + count, axes + row);
         --count;
     }
-    outer_rank_ = count;
-    for (std::size_t i = 0; i < count; ++i) {
-        outer_[i] = axes[i];
-        count_ *= axes[i].extent;
-    }
+    while (count-- > 0) outer_.add(axes[count].extent, {axes[count].x, axes[count].y});
 }
 
 } // namespace chalkgrad

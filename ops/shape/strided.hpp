@@ -5,7 +5,8 @@
 #include <array>
 #include <cstddef>
 
-#include <chalkgrad/autograd/base/shape.hpp>
+#include <chalkgrad/autograd/base/odometer.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
 
 namespace chalkgrad {
 
@@ -28,31 +29,18 @@ public:
 
     /// Calls f(place in the viewed array, place in the packed array, length, step in the viewed array).
     template <class F> void each(F&& f) const {
-        if (count_ == 0) return;
-        std::size_t index[Shape::max_rank] = {};
-        std::ptrdiff_t x = offset_, y = 0;
-        for (std::size_t p = 0; p < count_; ++p) {
-            if (column_.x == 1) {
-                for (std::size_t r = 0; r < row_.extent; ++r)
-                    f(x + static_cast<std::ptrdiff_t>(r) * row_.x, y + static_cast<std::ptrdiff_t>(r) * row_.y,
-                        column_.extent, std::ptrdiff_t(1));
-            } else {
-                for (std::size_t r0 = 0; r0 < row_.extent; r0 += tile)
-                    for (std::size_t c0 = 0; c0 < column_.extent; c0 += tile)
-                        for (std::size_t r = r0; r < std::min(r0 + tile, row_.extent); ++r)
-                            f(x + static_cast<std::ptrdiff_t>(r) * row_.x + static_cast<std::ptrdiff_t>(c0) * column_.x,
-                                y + static_cast<std::ptrdiff_t>(r) * row_.y + static_cast<std::ptrdiff_t>(c0),
-                                std::min(tile, column_.extent - c0), column_.x);
-            }
-            for (std::size_t k = outer_rank_; k-- > 0;) {
-                x += outer_[k].x;
-                y += outer_[k].y;
-                if (++index[k] < outer_[k].extent) break;
-                x -= outer_[k].x * static_cast<std::ptrdiff_t>(outer_[k].extent);
-                y -= outer_[k].y * static_cast<std::ptrdiff_t>(outer_[k].extent);
-                index[k] = 0;
-            }
-        }
+        outer_.each([&](const Odometer<2>::Places& at) {
+            const std::ptrdiff_t x = offset_ + at[0], y = at[1];
+            const std::size_t tile_rows = column_.x == 1 ? row_.extent : tile,
+                              tile_columns = column_.x == 1 ? column_.extent : tile;
+            for (std::size_t r0 = 0; r0 < row_.extent; r0 += tile_rows)
+                for (std::size_t c0 = 0; c0 < column_.extent; c0 += tile_columns)
+                    for (std::size_t r = r0; r < std::min(r0 + tile_rows, row_.extent); ++r) {
+                        const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(c0);
+                        f(x + row * row_.x + column * column_.x, y + row * row_.y + column,
+                            std::min(tile_columns, column_.extent - c0), column_.x);
+                    }
+        });
     }
 
 private:
@@ -62,37 +50,41 @@ private:
         std::ptrdiff_t x = 0, y = 0; // steps in the viewed and in the packed array
     };
     Axis row_, column_{1, 1, 1};
-    std::array<Axis, Shape::max_rank> outer_;
-    std::size_t outer_rank_ = 0, count_ = 1;
+    Odometer<2> outer_;
     std::ptrdiff_t offset_;
 };
+
+/// n numbers from one place to another, by steps.
+template <class T>
+void copy_steps(std::size_t n, const T* from, std::ptrdiff_t from_step, T* to, std::ptrdiff_t to_step) {
+    if (from_step == 1 && to_step == 1) std::copy_n(from, n, to);
+    else
+        for (; n > 0; --n, from += from_step, to += to_step) *to = *from;
+}
 
 /// y, packed, becomes the view of x.
 template <class T> void gather(const View& view, const T* x, T* y) {
     Runs(view).each([&](std::ptrdiff_t i, std::ptrdiff_t j, std::size_t n, std::ptrdiff_t step) {
-        if (step == 1) std::copy_n(x + i, n, y + j);
-        else
-            for (std::size_t k = 0; k < n; ++k)
-                y[j + static_cast<std::ptrdiff_t>(k)] = x[i + static_cast<std::ptrdiff_t>(k) * step];
+        copy_steps<T>(n, x + i, step, y + j, 1);
     });
 }
 
 /// The view of x becomes y, packed.
 template <class T> void scatter(const View& view, const T* y, T* x) {
     Runs(view).each([&](std::ptrdiff_t i, std::ptrdiff_t j, std::size_t n, std::ptrdiff_t step) {
-        if (step == 1) std::copy_n(y + j, n, x + i);
-        else
-            for (std::size_t k = 0; k < n; ++k)
-                x[i + static_cast<std::ptrdiff_t>(k) * step] = y[j + static_cast<std::ptrdiff_t>(k)];
+        copy_steps<T>(n, y + j, 1, x + i, step);
     });
 }
 
-/// y, packed, is added to the view of x: the transpose of gather, for views that repeat elements too.
-template <class T> void scatter_add(const View& view, const T* y, T* x) {
+/// x, of `size` elements, becomes the sums of the elements of y, packed, that view each: the transpose of gather, for views
+/// that repeat elements too.
+template <class T> void scatter_sum(const View& view, const T* y, T* x, std::size_t size) {
+    Totals<T> totals(x, size);
     Runs(view).each([&](std::ptrdiff_t i, std::ptrdiff_t j, std::size_t n, std::ptrdiff_t step) {
-        for (std::size_t k = 0; k < n; ++k)
-            x[i + static_cast<std::ptrdiff_t>(k) * step] += y[j + static_cast<std::ptrdiff_t>(k)];
+        wide_t<T>* sum = totals.data() + i;
+        for (const T* part = y + j; n > 0; --n, sum += step, ++part) *sum += *part;
     });
+    totals.store();
 }
 
 } // namespace chalkgrad

@@ -45,8 +45,7 @@ struct Where {
             T* to = whole ? g.data : taken.data();
             for (std::size_t i = 0; i < y.size(); ++i) to[i] = take_a[i] == (branch == 0) ? gy[i] : T(0);
             if (whole) continue;
-            std::fill_n(g.data, g.size(), T(0));
-            scatter_add<T>(View::broadcast(*g.shape, *y.shape), to, g.data);
+            scatter_sum<T>(View::broadcast(*g.shape, *y.shape), to, g.data, g.size());
         }
     }
 };
@@ -57,9 +56,7 @@ template <class T> Var<T> detail::where(Array<bool> condition, const Var<T>& a, 
     return apply(Where(std::move(condition)), a, b);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> detail::where(Array<bool>, const Var<T>&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(detail::where)
 
 CatalogEntry where_entry() {
     return entry("where", "a where cond holds, else b", "NumPy", "a b",

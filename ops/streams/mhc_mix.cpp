@@ -7,6 +7,8 @@
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
+#include <chalkgrad/autograd/tape/totals.hpp>
+#include <chalkgrad/ops/catalog/composite.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
@@ -26,9 +28,10 @@ struct Streams {
     }
 };
 
-void require_streams(const char* op, const Shape& x) {
+Streams require_streams(const char* op, const Shape& x) {
     if (x.rank() < 2)
         throw Error(fmt::format("{}: X has shape {}; its rows are the streams, shape (…, n, d)", op, to_string(x)));
+    return Streams(x);
 }
 
 void require_shape(const char* op, const char* name, const Shape& given, const Shape& wanted, const Shape& x) {
@@ -42,21 +45,29 @@ template <class T> void mix(const Streams& s, std::size_t sets, Factor as, const
     for (std::size_t b = 0; b < sets; ++b, x += s.n * s.d, y += s.n * s.d)
         gemm<T>(as, Factor::plain, s.n, s.d, s.n, a, s.n, x, s.d, 0, y, s.d);
 }
-/// Ā = Ȳ Xᵀ, or added to what is there
-template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, int beta, T* ga) {
-    gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, beta, ga, s.n);
+/// Ā = Ȳ Xᵀ.
+template <class T> void mix_ga(const Streams& s, const T* x, const T* gy, T* ga) {
+    gemm<T>(Factor::plain, Factor::transposed, s.n, s.n, s.d, gy, s.d, x, s.d, 0, ga, s.n);
 }
 
-struct MixFixed {
-    static constexpr const char* name = "mhc_mix_fixed";
-    static constexpr const char* inputs[] = {"X", "A"}; // A is always a constant
+struct Mix {
     static constexpr bool skips_unwanted = true;
     static constexpr Role role = Role::linear;
+};
+struct SinkhornMix : Mix {
+    SinkhornOptions options;
+
+    SinkhornMix(const SinkhornOptions& its) : options(its) {}
+    void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
+};
+
+struct MixFixed : Mix {
+    static constexpr const char* name = "mhc_mix_fixed";
+    static constexpr const char* inputs[] = {"X", "A"}; // A is always a constant
 
     Shape shape(Shapes in) const {
-        require_streams(name, in[0]);
-        const std::size_t n = in[0][in[0].rank() - 2];
-        require_shape(name, "A", in[1], {n, n}, in[0]);
+        const Streams s = require_streams(name, in[0]);
+        require_shape(name, "A", in[1], {s.n, s.n}, in[0]);
         return in[0];
     }
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
@@ -69,24 +80,19 @@ struct MixFixed {
     }
 };
 
-struct MixParam {
+struct MixParam : SinkhornMix {
     static constexpr const char* name = "mhc_mix_param";
     static constexpr const char* inputs[] = {"X", "m"};
-    static constexpr bool skips_unwanted = true;
-    static constexpr Role role = Role::linear;
-    SinkhornOptions options;
 
     Shape shape(Shapes in) const {
-        require_streams(name, in[0]);
+        const Streams s = require_streams(name, in[0]);
         check_sinkhorn(name, "m", in[1], options);
-        const std::size_t n = in[0][in[0].rank() - 2];
-        require_shape(name, "m", in[1], {n, n}, in[0]);
+        require_shape(name, "m", in[1], {s.n, s.n}, in[0]);
         return in[0];
     }
-    std::size_t saved(Shapes in) const {
+    std::size_t saved(Shapes in) const { // A, potentials
         return in[1].size() + detail::sinkhorn_saved(in[1].last(), options);
-    } // A, potentials
-    void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
+    }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* a) const {
         const Streams s(*y.shape);
@@ -98,10 +104,13 @@ struct MixParam {
         const Streams s(*gy.shape);
         if (gx[0]) mix(s, s.batch, Factor::transposed, a, gy.data, gx[0].data);
         if (gx[1]) {
-            Scratch<T> ga(s.n * s.n);
-            std::fill_n(ga.data(), s.n * s.n, T(0));
-            for (std::size_t b = 0; b < s.batch; ++b)
-                mix_ga(s, in[0].data + b * s.n * s.d, gy.data + b * s.n * s.d, 1, ga.data());
+            Scratch<T> part(s.n * s.n), ga(s.n * s.n);
+            Totals<T> totals(ga.data(), s.n * s.n);
+            for (std::size_t b = 0; b < s.batch; ++b) {
+                mix_ga(s, in[0].data + b * s.n * s.d, gy.data + b * s.n * s.d, part.data());
+                totals.add(part.data());
+            }
+            totals.store();
             detail::sinkhorn_vjp(s.n, options, in[1].data, a + s.n * s.n, a, ga.data(), gx[1].data);
         }
     }
@@ -109,16 +118,12 @@ struct MixParam {
 
 // With z = vec(X) W and L = α mat(z) + B:  L̄ is Sinkhorn's backward of Ā,  z̄ = α vec(L̄),
 //     B̄ = Σ L̄,   ᾱ = Σ L̄ z,   W̄ = Σ vec(X)ᵀ z̄,   X̄ = Aᵀ Ȳ + mat(z̄ Wᵀ)          Σ over the batch
-struct MixXdep {
+struct MixXdep : SinkhornMix {
     static constexpr const char* name = "mhc_mix_xdep";
     static constexpr const char* inputs[] = {"X", "W", "bias", "alpha"};
-    static constexpr bool skips_unwanted = true;
-    static constexpr Role role = Role::linear;
-    SinkhornOptions options;
 
     Shape shape(Shapes in) const {
-        require_streams(name, in[0]);
-        const Streams s(in[0]);
+        const Streams s = require_streams(name, in[0]);
         require_shape(name, "W", in[1], {s.n * s.d, s.n * s.n}, in[0]);
         require_shape(name, "bias", in[2], {s.n, s.n}, in[0]);
         require_shape(name, "alpha", in[3], {}, in[0]);
@@ -129,7 +134,6 @@ struct MixXdep {
         const Streams s(in[0]);
         return s.batch * (2 * s.n * s.n + detail::sinkhorn_saved(s.n, options));
     }
-    void attributes(Attributes& out) const { set_sinkhorn_attributes(out, options); }
     /// The logits α z + B bend over 1: X, W and α over the inverse of what they are multiplied with.
     double length_scale(Ins<double> in) const {
         double size[4] = {};
@@ -158,22 +162,23 @@ struct MixXdep {
         const std::size_t nn = s.n * s.n, nd = s.n * s.d, keep = detail::sinkhorn_saved(s.n, options);
         const T *const a = z + s.batch * nn, *const potentials = a + s.batch * nn;
         const T alpha = in[3][0];
-        if (gx[2]) std::fill_n(gx[2].data, nn, T(0));
-        T galpha(0);
+        Totals<T> gbias(gx[2]);
+        wide_t<T> galpha(0);
         Scratch<T> l(nn), ga(nn), gz(s.batch * nn);
         for (std::size_t b = 0; b < s.batch; ++b) {
             T* const gl = gz.data() + b * nn;
             logits(nn, in[2], in[3], z + b * nn, l.data());
-            mix_ga(s, in[0].data + b * nd, gy.data + b * nd, 0, ga.data());
+            mix_ga(s, in[0].data + b * nd, gy.data + b * nd, ga.data());
             detail::sinkhorn_vjp(s.n, options, l.data(), potentials + b * keep, a + b * nn, ga.data(), gl);
+            gbias.add(gl);
             for (std::size_t i = 0; i < nn; ++i) {
-                if (gx[2]) gx[2][i] += gl[i];
                 galpha += gl[i] * z[b * nn + i];
                 gl[i] *= alpha;
             }
             if (gx[0]) mix(s, 1, Factor::transposed, a + b * nn, gy.data + b * nd, gx[0].data + b * nd);
         }
-        if (gx[3]) gx[3][0] = galpha;
+        gbias.store();
+        if (gx[3]) gx[3][0] = static_cast<T>(galpha);
         if (gx[1])
             gemm<T>(
                 Factor::transposed, Factor::plain, nd, nn, s.batch, in[0].data, nd, gz.data(), nn, 0, gx[1].data, nn);
@@ -183,17 +188,11 @@ struct MixXdep {
     }
 };
 
-template <class T> Var<T> constant_matrix(const Var<T>& x, const Array<double>& a) {
-    Array<T> values(a.shape());
-    for (std::size_t i = 0; i < a.size(); ++i) values.data()[i] = static_cast<T>(a.data()[i]);
-    return x.tape().constant(values, "A");
-}
-
 } // namespace
 
 template <class T> Var<T> mhc_mix_fixed(const Var<T>& x, const Array<double>& a) {
     x.checked("mhc_mix_fixed: X");
-    return apply(MixFixed{}, x, constant_matrix(x, a));
+    return apply(MixFixed{}, x, constant_of<T>(x.tape(), a, "A"));
 }
 
 template <class T> Var<T> mhc_mix_param(const Var<T>& x, const Var<T>& m, const SinkhornOptions& options) {
@@ -207,7 +206,7 @@ Var<T> mhc_mix_xdep(
 }
 
 template <class T> Var<T> mhc_mix_fixed_composed(const Var<T>& x, const Array<double>& a) {
-    return matmul(constant_matrix(x, a), x);
+    return matmul(constant_of<T>(x.tape(), a, "A"), x);
 }
 
 template <class T> Var<T> mhc_mix_param_composed(const Var<T>& x, const Var<T>& m, const SinkhornOptions& options) {
@@ -227,25 +226,8 @@ Var<T> mhc_mix_xdep_composed(
     return matmul(sinkhorn_log_composed(logits, options), x);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                                      \
-    template Var<T> mhc_mix_fixed(const Var<T>&, const Array<double>&);                                               \
-    template Var<T> mhc_mix_param(const Var<T>&, const Var<T>&, const SinkhornOptions&);                              \
-    template Var<T> mhc_mix_xdep(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const SinkhornOptions&); \
-    template Var<T> mhc_mix_fixed_composed(const Var<T>&, const Array<double>&);                                      \
-    template Var<T> mhc_mix_param_composed(const Var<T>&, const Var<T>&, const SinkhornOptions&);                     \
-    template Var<T> mhc_mix_xdep_composed(                                                                            \
-        const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, const SinkhornOptions&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
-
-namespace {
-
-SinkhornOptions options_of(const char* op, Settings& c) {
-    return sinkhorn_options(
-        op, c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
-}
-
-} // namespace
+CHALKGRAD_INSTANCES(
+    mhc_mix_fixed, mhc_mix_param, mhc_mix_xdep, mhc_mix_fixed_composed, mhc_mix_param_composed, mhc_mix_xdep_composed)
 
 CatalogEntry mhc_mix_fixed_entry() {
     return entry("mhc_mix_fixed", "A X, A constant", "§12", "X A!", plain<MixFixed>)
@@ -256,7 +238,7 @@ CatalogEntry mhc_mix_fixed_entry() {
 
 CatalogEntry mhc_mix_param_entry() {
     return entry("mhc_mix_param", "A X, A = sinkhorn_log(m)", "§12", "X m",
-        [](Settings& c) { return rule_of(MixParam{options_of("mhc_mix_param", c)}); })
+        [](Settings& c) { return rule_of(MixParam{sinkhorn_options("mhc_mix_param", c)}); })
         .with_samples({"two_streams: X(2,3) m(2,2) iterations=20 order=rows_first",
                           "batch: X(2,4,5) m(4,4) iterations=3 order=cols_first",
                           "limit: X(3,1) m(3,3) iterations=80 gradient=implicit"},
@@ -264,7 +246,8 @@ CatalogEntry mhc_mix_param_entry() {
             [](std::vector<Sample>& samples) {
                 for (double& m : samples[2].inputs[1].values) m *= 0.5;
             })
-        .with_twin([](auto& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), options_of("mhc_mix_param", c)); })
+        .with_twin(
+            [](auto& c) { return mhc_mix_param_composed(c.in("X"), c.in("m"), sinkhorn_options("mhc_mix_param", c)); })
         .with_identities(homogeneous_in({{"X", 1}}));
 }
 
@@ -272,7 +255,7 @@ CatalogEntry mhc_mix_xdep_entry() {
     return entry("mhc_mix_xdep", "A(X) X, A = sinkhorn_log(alpha mat(vec(X) W) + bias)", "§12", "X W bias alpha",
         [](Settings& c) {
             c.ignore({"formula"});
-            return rule_of(MixXdep{options_of("mhc_mix_xdep", c)});
+            return rule_of(MixXdep{sinkhorn_options("mhc_mix_xdep", c)});
         })
         .with_samples({"two_streams: X(2,3) W(6,4) bias(2,2) alpha() iterations=20 order=rows_first",
                           "batch: X(3,2,3) W(6,4) bias(2,2) alpha() iterations=5 order=cols_first",
@@ -285,7 +268,7 @@ CatalogEntry mhc_mix_xdep_entry() {
         .with_twin([](auto& c) {
             c.ignore({"formula"});
             return mhc_mix_xdep_composed(
-                c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), options_of("mhc_mix_xdep", c));
+                c.in("X"), c.in("W"), c.in("bias"), c.in("alpha"), sinkhorn_options("mhc_mix_xdep", c));
         });
 }
 

@@ -1,5 +1,5 @@
 // sinkhorn_log:  fᵢ ← log Σⱼ exp(Lᵢⱼ − gⱼ),  gⱼ ← log Σᵢ exp(Lᵢⱼ − fᵢ),  k times each;  y = exp(L − f − g)
-#include <chalkgrad/autograd/kernel/long_exp.hpp>
+#include <chalkgrad/ops/reduce/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
@@ -18,8 +18,14 @@ template <class T> FAST inline void half_step(std::size_t n, const T* m, const T
         total[i] = 0;
     });
     for (std::size_t j = 0; j < n; ++j)
-        each<T>(n, [=](std::size_t i) FAST { total[i] += exp_of(m[j * n + i] - other[j] - potential[i]); });
+        each<T>(n, [=](std::size_t i) FAST { total[i] += exp_of_negative(m[j * n + i] - other[j] - potential[i]); });
     each<T>(n, [=](std::size_t i) FAST { potential[i] = total[i] == 0 ? T(0) : potential[i] + log(total[i]); });
+}
+
+/// exp(x) of an entry that the last half-step left at 1 or below, but for rounding.
+template <class T> FAST inline T sinkhorn_share(T x) {
+    if constexpr (is_simd<T>) x = x > 0 ? T(0) : x;
+    return exp_of_negative(x);
 }
 
 /// body(n), with n a constant for the usual numbers of streams: the compiler then unrolls its loops.
@@ -53,7 +59,7 @@ void sinkhorn_forward(
         const T *const f = rows_first ? other : own, *const g = rows_first ? own : other;
         for (std::size_t i = 0; i < n; ++i) {
             const T fi = f[i];
-            each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = exp_of(logits[i * n + j] - fi - g[j]); });
+            each<T>(n, [=](std::size_t j) FAST { y[i * n + j] = sinkhorn_share(logits[i * n + j] - fi - g[j]); });
         }
     });
 }
@@ -79,7 +85,7 @@ void sinkhorn_unrolled(std::size_t extent, std::size_t k, bool rows_first, const
             }
             for (std::size_t i = 0; i < n; ++i) {
                 const T fi = row[i];
-                const auto p = [=](std::size_t j) FAST { return exp_of(logits[i * n + j] - fi - column[j]); };
+                const auto p = [=](std::size_t j) FAST { return sinkhorn_share(logits[i * n + j] - fi - column[j]); };
                 if (of_rows) {
                     const T s = sum<T>(n, [=](std::size_t j) FAST { return g[i * n + j]; });
                     each<T>(n, [=](std::size_t j) FAST { g[i * n + j] -= s * p(j); });
@@ -240,6 +246,11 @@ SinkhornOptions sinkhorn_options(
         gradient == "unrolled" ? SinkhornGradient::unrolled : SinkhornGradient::implicit};
 }
 
+SinkhornOptions sinkhorn_options(const char* op, Settings& c) {
+    return sinkhorn_options(
+        op, c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
+}
+
 void set_sinkhorn_attributes(Attributes& out, const SinkhornOptions& options) {
     out.set("iterations", static_cast<double>(options.iterations));
     out.set("order", std::string(options.order == SinkhornOrder::rows_first ? "rows_first" : "cols_first"));
@@ -261,17 +272,10 @@ template <class T> Var<T> sinkhorn_log_composed(const Var<T>& m, const SinkhornO
     return exp(l);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                         \
-    template Var<T> sinkhorn_log(const Var<T>&, const SinkhornOptions&); \
-    template Var<T> sinkhorn_log_composed(const Var<T>&, const SinkhornOptions&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(sinkhorn_log, sinkhorn_log_composed)
 
 CatalogEntry sinkhorn_log_entry() {
-    const auto options = [](Settings& c) {
-        return sinkhorn_options(
-            "sinkhorn_log", c.integer("iterations", 20), c.word("order", "rows_first"), c.word("gradient", "unrolled"));
-    };
+    const auto options = [](Settings& c) { return sinkhorn_options("sinkhorn_log", c); };
     return entry("sinkhorn_log", "exp(m) after k rounds of m -= logsumexp(m, rows), m -= logsumexp(m, columns)", "§12",
         "m", [=](Settings& c) { return rule_of(SinkhornLog{options(c)}); })
         .with_samples({"limit: m(3,3) iterations=80 order=rows_first gradient=implicit",

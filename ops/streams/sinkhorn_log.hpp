@@ -5,6 +5,8 @@
 
 namespace chalkgrad {
 
+class Settings;
+
 /// Which half-step of an iteration comes first. The last one is exact: rows_first leaves the columns summing to 1,
 /// cols_first the rows (the mHC paper's order).
 enum class SinkhornOrder { rows_first, cols_first };
@@ -30,6 +32,8 @@ template <class T> Var<T> sinkhorn_log_composed(const Var<T>& m, const SinkhornO
 /// Options by the words that files and command lines use; throws Error for other words.
 SinkhornOptions sinkhorn_options(
     const char* op, std::ptrdiff_t iterations, std::string_view order, std::string_view gradient);
+/// The same from the attributes of a call.
+SinkhornOptions sinkhorn_options(const char* op, Settings& c);
 /// Throws Error unless m is square in its last two axes and the options make sense.
 void check_sinkhorn(const char* op, const char* what, const Shape& m, const SinkhornOptions& options);
 void set_sinkhorn_attributes(Attributes& out, const SinkhornOptions& options);

@@ -16,29 +16,32 @@ namespace {
 template <class T> Var<T> product(const std::vector<Var<T>>& x) { return chalkgrad::matmul(x[0], x[1]); }
 
 /// Sums by definition, for matrices: y, ā = ȳ bᵀ, b̄ = aᵀ ȳ.
+template <class T> Gradients<T> by_definition(const Array<T>& a, const Array<T>& b, const Array<T>& gy) {
+    Gradients<T> r{Array<T>(gy.shape(), T(0)), {Array<T>(a.shape(), T(0)), Array<T>(b.shape(), T(0))}};
+    for (std::size_t i = 0; i < a.shape()[0]; ++i)
+        for (std::size_t l = 0; l < a.shape()[1]; ++l)
+            for (std::size_t j = 0; j < b.shape()[1]; ++j) {
+                r.y(i, j) += a(i, l) * b(l, j);
+                r.gx[0](i, l) += gy(i, j) * b(l, j);
+                r.gx[1](l, j) += a(i, l) * gy(i, j);
+            }
+    return r;
+}
+
+template <class T, class U>
+void check_same(const Gradients<T>& got, const Gradients<U>& expected, double relative, double absolute) {
+    check_array(got.y, expected.y, relative, absolute);
+    for (std::size_t i = 0; i < 2; ++i) check_array(got.gx[i], expected.gx[i], relative, absolute);
+}
+
 void check_matrices(std::size_t m, std::size_t k, std::size_t n, Generator& rng) {
     const Array<double> a = rng.standard_normal({m, k}), b = rng.standard_normal({k, n}),
                         gy = rng.standard_normal({m, n});
-    Array<double> y = Array<double>::from_shape({m, n}), ga = Array<double>::from_shape({m, k}),
-                  gb = Array<double>::from_shape({k, n});
-    for (Array<double>* x : {&y, &ga, &gb}) std::fill(x->begin(), x->end(), 0.0);
-    for (std::size_t i = 0; i < m; ++i)
-        for (std::size_t l = 0; l < k; ++l)
-            for (std::size_t j = 0; j < n; ++j) {
-                y(i, j) += a(i, l) * b(l, j);
-                ga(i, l) += gy(i, j) * b(l, j);
-                gb(l, j) += a(i, l) * gy(i, j);
-            }
+    const auto expected = by_definition(a, b, gy);
     BOOST_TEST_CONTEXT(m << " × " << k << " × " << n) {
-        const auto got = gradients<double>(product<double>, {a, b}, gy);
-        check_array(got.y, y, 1e-13, 1e-13);
-        check_array(got.gx[0], ga, 1e-13, 1e-13);
-        check_array(got.gx[1], gb, 1e-13, 1e-13);
-        const auto single = gradients<float>(product<float>,
-            {Array<float>(xt::cast<float>(a)), Array<float>(xt::cast<float>(b))}, Array<float>(xt::cast<float>(gy)));
-        check_array(single.y, y, 1e-5, 1e-4);
-        check_array(single.gx[0], ga, 1e-5, 1e-4);
-        check_array(single.gx[1], gb, 1e-5, 1e-4);
+        check_same(gradients<double>(product<double>, {a, b}, gy), expected, 1e-13, 1e-13);
+        const auto single = [](const Array<double>& x) { return Array<float>(xt::cast<float>(x)); };
+        check_same(gradients<float>(product<float>, {single(a), single(b)}, single(gy)), expected, 1e-5, 1e-4);
     }
 }
 
@@ -95,20 +98,14 @@ BOOST_AUTO_TEST_CASE(batches_are_products_one_by_one) {
             for (std::size_t p = 0; p < 12; ++p) ga.data()[12 * i + p] += one.gx[0].data()[p];
             for (std::size_t p = 0; p < 8; ++p) gb.data()[8 * j + p] += one.gx[1].data()[p];
         }
-    check_array(whole.y, y, 1e-14, 1e-15);
-    check_array(whole.gx[0], ga, 1e-13, 1e-14);
-    check_array(whole.gx[1], gb, 1e-13, 1e-14);
+    check_same(whole, Gradients<double>{y, {ga, gb}}, 1e-13, 1e-14);
 }
 
 BOOST_AUTO_TEST_CASE(shapes_and_refusals) {
     Tape tape;
-    const auto zeros = [&](const std::vector<std::size_t>& shape) {
-        Array<double> x = Array<double>::from_shape(shape);
-        std::fill(x.begin(), x.end(), 0.0);
-        return tape.variable(x);
-    };
+    const auto leaf = [&](const std::vector<std::size_t>& shape) { return tape.variable(counting(shape)); };
     const auto shape = [&](const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
-        return chalkgrad::matmul(zeros(a), zeros(b)).shape();
+        return chalkgrad::matmul(leaf(a), leaf(b)).shape();
     };
     BOOST_TEST(shape({4}, {4}) == Shape());
     BOOST_TEST(shape({4}, {4, 3}) == Shape({3}));
@@ -146,21 +143,15 @@ BOOST_AUTO_TEST_CASE(duals_obey_the_product_rule) {
             return x;
         };
         const auto a = make(), b = make(), gy = make();
-        const auto got = gradients<Dual<double>>(product<Dual<double>>, {a, b}, gy);
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t j = 0; j < n; ++j) {
-                Dual<double> y = 0, ga = 0, gb = 0;
-                for (std::size_t l = 0; l < n; ++l) {
-                    y += a(i, l) * b(l, j);
-                    ga += gy(i, l) * b(j, l);
-                    gb += a(l, i) * gy(l, j);
-                }
-                for (const auto& [value, wanted] :
-                    {std::pair(got.y(i, j), y), std::pair(got.gx[0](i, j), ga), std::pair(got.gx[1](i, j), gb)}) {
-                    check_near(value.v, wanted.v, 1e-13, 1e-13);
-                    check_near(value.d, wanted.d, 1e-13, 1e-13);
-                }
+        const auto got = gradients<Dual<double>>(product<Dual<double>>, {a, b}, gy), expected = by_definition(a, b, gy);
+        const auto check = [](const Array<Dual<double>>& value, const Array<Dual<double>>& wanted) {
+            for (std::size_t i = 0; i < wanted.size(); ++i) {
+                check_near(value.data()[i].v, wanted.data()[i].v, 1e-13, 1e-13);
+                check_near(value.data()[i].d, wanted.data()[i].d, 1e-13, 1e-13);
             }
+        };
+        check(got.y, expected.y);
+        for (std::size_t i = 0; i < 2; ++i) check(got.gx[i], expected.gx[i]);
     }
 }
 

@@ -51,6 +51,15 @@ template <class T> std::vector<T> whole_numbers(std::size_t count, int seed) {
     return x;
 }
 
+/// Σ over the terms from `first` to `last` of element (i, j) of a b, b with rows of n.
+template <class T>
+T element(const std::vector<T>& a, std::size_t row, std::size_t term, const std::vector<T>& b, std::size_t n,
+    std::size_t i, std::size_t j, std::size_t first, std::size_t last) {
+    T sum(0);
+    for (std::size_t l = first; l < last; ++l) sum += a[i * row + l * term] * b[l * n + j];
+    return sum;
+}
+
 template <class T> bool same(const T& a, const T& b) {
     if constexpr (std::is_same_v<T, Dual<double>>) return a.v == b.v && a.d == b.d;
     else return a == b;
@@ -71,11 +80,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(all_remainders, T, Scalars) {
                                 for (std::size_t i = 0; i < a.size(); ++i) a[i].d = double(i % 3);
                             const std::size_t row = transposed ? 1 : k, term = transposed ? m : 1;
                             for (std::size_t i = 0; i < m; ++i)
-                                for (std::size_t j = 0; j < n; ++j) {
-                                    T sum = add ? c[i * n + j] : T(0);
-                                    for (std::size_t l = 0; l < k; ++l) sum += a[i * row + l * term] * b[l * n + j];
-                                    expected[i * n + j] = sum;
-                                }
+                                for (std::size_t j = 0; j < n; ++j)
+                                    expected[i * n + j] =
+                                        (add ? c[i * n + j] : T(0)) + element(a, row, term, b, n, i, j, 0, k);
                             kernel::tested_product<T>(m, n, a.data(), row, term, b.data(), add, c.data(), 0, n, 0, k);
                             bool right = true;
                             for (std::size_t i = 0; i < c.size(); ++i) right = right && same(c[i], expected[i]);
@@ -99,9 +106,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(parts, T, Scalars) {
                 bool right = true, untouched = true;
                 for (std::size_t i = 0; i < m; ++i)
                     for (std::size_t j = 0; j < n; ++j) {
-                        T sum(0);
-                        for (std::size_t l = 2; l < 7; ++l) sum += a[i * k + l] * b[l * n + j];
-                        if (j >= from && j < to) right = right && same(c[i * n + j], sum);
+                        if (j >= from && j < to)
+                            right = right && same(c[i * n + j], element(a, k, 1, b, n, i, j, 2, 7));
                         if (j + width < from || j >= to + width) untouched = untouched && same(c[i * n + j], T(100));
                     }
                 BOOST_TEST(right, "columns " << from << " to " << to);
@@ -120,11 +126,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(each_block_of_rows_has_its_part, T, Scalars) {
         std::vector<T> c(m * n, T(100));
         kernel::tested_triangle<T>(m, n, a.data(), b.data(), c.data());
         for (std::size_t i = 0; i < m; ++i)
-            for (std::size_t j = 0; j < n; ++j) {
-                T sum(0);
-                for (std::size_t l = 0; l < m; ++l) sum += a[i * m + l] * b[l * n + j];
-                BOOST_TEST(same(c[i * n + j], sum), i << ", " << j);
-            }
+            for (std::size_t j = 0; j < n; ++j)
+                BOOST_TEST(same(c[i * n + j], element(a, m, 1, b, n, i, j, 0, m)), i << ", " << j);
     });
 }
 

@@ -67,6 +67,25 @@ BOOST_AUTO_TEST_CASE(more_axes_or_none) {
     BOOST_TEST(gradients<double>(loss_of(Targets(0)), {array({1}, {3})}, array({}, {1})).y() == 0);
 }
 
+// N06: a sum over no token is 0, so that the sums of parts add up; there is no mean.
+BOOST_AUTO_TEST_CASE(nothing_to_count) {
+    const Array<double> z = array({2, 3}, {1, 2, 3, 4, quiet_nan, inf});
+    on_every_isa([&] {
+        const auto got = gradients<double>(loss_of({-100, -100}, LossReduction::sum), {z}, array({}, {7}));
+        check_array(got.y, array({}, {0}));
+        check_array(got.gx[0], array({2, 3}, {0, 0, 0, 0, 0, 0}));
+    });
+    const auto of_no_rows =
+        gradients<double>(loss_of(Targets::from_shape({0}), LossReduction::sum), {array({0, 3}, {})}, array({}, {1}));
+    check_array(of_no_rows.y, array({}, {0}));
+    BOOST_TEST(of_no_rows.gx[0].size() == 0u);
+    const auto composed =
+        gradients<double>([](auto& v) { return cross_entropy_composed(v[0], Targets{-100}, LossReduction::sum); },
+            {array({1, 2}, {1, 2})}, array({}, {7}));
+    check_array(composed.y, array({}, {0}));
+    check_array(composed.gx[0], array({1, 2}, {0, 0}));
+}
+
 BOOST_AUTO_TEST_CASE(refusals) {
     Tape tape;
     const Var<double> z = tape.variable(array({2, 3}, {1, 2, 3, 4, 5, 6}));
@@ -75,7 +94,7 @@ BOOST_AUTO_TEST_CASE(refusals) {
     };
     refused({0, 3}, {"target 3", "0 to 2"});
     refused({0, -1}, {"target -1"});
-    refused({-100, -100}, {"none of the 2 targets"});
+    refused({-100, -100}, {"none of the 2 targets", "a sum is 0"});
     refused({0, 1, 2}, {"(3)", "(2)"});
     refused(array<std::int64_t>({2, 1}, {0, 1}), {"(2, 1)"});
     check_refused([&] { chalkgrad::cross_entropy(tape.variable(1.0), Targets(0)); }, "cross_entropy", {"()"});
