@@ -14,13 +14,12 @@ namespace {
 /// One fact a line: a short name, then what holds.
 class Lines {
 public:
-    void add(std::string_view name, std::string_view fact) { text_ += fmt::format("{:<12}{}\n", name, fact); }
-    void blank() { text_ += '\n'; }
-    void plain(std::string_view line) { text_ += fmt::format("{}\n", line); }
-    std::string text() && { return std::move(text_); }
+    void add(std::string_view name, std::string_view fact) { plain("{:<12}{}", name, fact); }
+    template <class... Args> void plain(fmt::format_string<Args...> line, Args&&... args) {
+        text += fmt::format(line, std::forward<Args>(args)...) + '\n';
+    }
 
-private:
-    std::string text_;
+    std::string text;
 };
 
 std::string norm_in_words(const nn::NormFacts& norm) {
@@ -141,35 +140,35 @@ void add_ledger(Lines& lines, const Inspection& inspection) {
     std::vector<std::string> meanings;
     for (const nn::Letter& letter : ledger.letters)
         meanings.push_back(fmt::format("{} {} {}", letter.letter, letter.meaning, with_commas(letter.value)));
-    lines.plain(fmt::format("Letters: {}", fmt::join(meanings, ", ")));
-    lines.blank();
-    lines.plain(fmt::format("{:<20}{:>20}{:>9}", "component", "parameters", "share"));
+    lines.plain("Letters: {}", fmt::join(meanings, ", "));
+    lines.plain("");
+    lines.plain("{:<20}{:>20}{:>9}", "component", "parameters", "share");
     for (const auto& [name, count] : ledger.components)
-        lines.plain(fmt::format("{:<20}{:>20}{:>8.2f}%", name, with_commas(count),
-            100.0 * static_cast<double>(count) / static_cast<double>(ledger.distinct)));
-    lines.plain(fmt::format("{:<20}{:>20}", "distinct", with_commas(ledger.distinct)));
+        lines.plain("{:<20}{:>20}{:>8.2f}%", name, with_commas(count),
+            100.0 * static_cast<double>(count) / static_cast<double>(ledger.distinct));
+    lines.plain("{:<20}{:>20}", "distinct", with_commas(ledger.distinct));
     if (ledger.active_per_token != ledger.distinct)
-        lines.plain(fmt::format("{:<20}{:>20}{:>8.2f}%", "active a token", with_commas(ledger.active_per_token),
-            100.0 * static_cast<double>(ledger.active_per_token) / static_cast<double>(ledger.distinct)));
+        lines.plain("{:<20}{:>20}{:>8.2f}%", "active a token", with_commas(ledger.active_per_token),
+            100.0 * static_cast<double>(ledger.active_per_token) / static_cast<double>(ledger.distinct));
     for (const nn::StoredTensor& alias : ledger.tied)
-        lines.plain(fmt::format("{:<20}{:>20}  not counted: {}; a checkpoint may store it again", "alias",
-            with_commas(alias.elements), alias.name));
+        lines.plain("{:<20}{:>20}  not counted: {}; a checkpoint may store it again", "alias",
+            with_commas(alias.elements), alias.name);
     for (const nn::StoredTensor& buffer : ledger.kept)
-        lines.plain(fmt::format("{:<20}{:>20}  not counted: {}", "buffer", with_commas(buffer.elements), buffer.name));
-    lines.blank();
+        lines.plain("{:<20}{:>20}  not counted: {}", "buffer", with_commas(buffer.elements), buffer.name);
+    lines.plain("");
     for (const nn::BlockCount& block : ledger.blocks) {
-        lines.plain(fmt::format("{} x block as {}", block.count, block.first));
-        lines.plain("    " + formula_of(block));
+        lines.plain("{} x block as {}", block.count, block.first);
+        lines.plain("    {}", formula_of(block));
     }
     lines.plain("model");
-    lines.plain(fmt::format("    {}", ledger.formula));
+    lines.plain("    {}", ledger.formula);
 }
 
 void add_warnings(Lines& lines, const nn::ModelDescription& m) {
     if (m.warnings.empty()) return;
-    lines.blank();
+    lines.plain("");
     lines.plain("Mind:");
-    for (const std::string& warning : m.warnings) lines.plain("- " + warning);
+    for (const std::string& warning : m.warnings) lines.plain("- {}", warning);
 }
 
 std::string norm_places(const nn::ModelDescription& m) {
@@ -191,10 +190,10 @@ std::string norm_places(const nn::ModelDescription& m) {
 std::string to_text(const Inspection& inspection) {
     Lines lines;
     add_facts(lines, inspection.model);
-    lines.blank();
+    lines.plain("");
     add_ledger(lines, inspection);
     add_warnings(lines, inspection.model);
-    return std::move(lines).text();
+    return lines.text;
 }
 
 std::string explain(const Inspection& inspection) {
@@ -202,46 +201,44 @@ std::string explain(const Inspection& inspection) {
     const nn::ModelLedger& ledger = inspection.ledger;
     Lines lines;
     lines.plain("1. Trace the residual graph");
-    lines.plain(fmt::format("   The state has {} features a token{}. Each of the {} blocks computes",
-        with_commas(m.width), m.streams > 1 ? fmt::format(", in {} streams", m.streams) : "", m.layer_count()));
-    lines.plain(fmt::format("       {}", m.residual()));
-    lines.plain(m.placement == nn::Placement::parallel
-                    ? "   Attention and FFN read the same state; one addition takes both."
-                : m.streams > 1
-                    ? "   A learned, nearly doubly stochastic matrix mixes the streams; attention, then the FFN, read "
-                      "a mixture."
-                    : "   Attention updates the state first, the FFN reads the updated state: two additions.");
+    lines.plain("   The state has {} features a token{}. Each of the {} blocks computes", with_commas(m.width),
+        m.streams > 1 ? fmt::format(", in {} streams", m.streams) : "", m.layer_count());
+    lines.plain("       {}", m.residual());
+    lines.plain("{}",
+        m.placement == nn::Placement::parallel ? "   Attention and FFN read the same state; one addition takes both."
+        : m.streams > 1
+            ? "   A learned, nearly doubly stochastic matrix mixes the streams; attention, then the FFN, read "
+              "a mixture."
+            : "   Attention updates the state first, the FFN reads the updated state: two additions.");
     for (const nn::StackFacts& stack : m.stacks)
         if (stack.cross_attention)
             lines.plain("   The decoder adds a third step between them: attention to the encoder's output.");
 
     lines.plain("2. Locate the norms");
-    lines.plain(fmt::format("   {}.", norm_in_words(m.norm)));
-    lines.plain(
-        fmt::format("   Axis: the {} features of one token. They sit {}.", with_commas(m.width), norm_places(m)));
-    lines.plain(fmt::format("   After the last block: {}.", m.final_norm ? "one more norm" : "no further norm"));
-    lines.plain(fmt::format("   Queries and keys: {}.", qk_in_words(m.attention.qk_norm)));
+    lines.plain("   {}.", norm_in_words(m.norm));
+    lines.plain("   Axis: the {} features of one token. They sit {}.", with_commas(m.width), norm_places(m));
+    lines.plain("   After the last block: {}.", m.final_norm ? "one more norm" : "no further norm");
+    lines.plain("   Queries and keys: {}.", qk_in_words(m.attention.qk_norm));
 
     lines.plain("3. Inspect the FFN");
-    lines.plain(fmt::format("   {}.", ffn_in_words(m)));
-    lines.plain(m.ffn.gated ? "   Both branches, g = x Wgate and u = x Wup, meet in a product; Wdown brings it back to "
-                              "the width: three matrices."
-                            : "   One branch: up, activation, down: two matrices.");
-    if (m.experts) lines.plain(fmt::format("   Experts: {}.", experts_in_words(m)));
+    lines.plain("   {}.", ffn_in_words(m));
+    lines.plain("{}", m.ffn.gated
+                          ? "   Both branches, g = x Wgate and u = x Wup, meet in a product; Wdown brings it back to "
+                            "the width: three matrices."
+                          : "   One branch: up, activation, down: two matrices.");
+    if (m.experts) lines.plain("   Experts: {}.", experts_in_words(m));
 
     lines.plain("4. Count the parameters");
-    for (const nn::BlockCount& block : ledger.blocks)
-        lines.plain(fmt::format("   {} x block: {}", block.count, formula_of(block)));
-    lines.plain(fmt::format("   Model: {}", ledger.formula));
+    for (const nn::BlockCount& block : ledger.blocks) lines.plain("   {} x block: {}", block.count, formula_of(block));
+    lines.plain("   Model: {}", ledger.formula);
     if (ledger.active_per_token != ledger.distinct)
-        lines.plain(fmt::format(
-            "   One token uses {} of them: experts it does not choose rest.", with_commas(ledger.active_per_token)));
-    if (ledger.stored_aliases > 0)
         lines.plain(
-            fmt::format("   A tensor in two places counts once; a checkpoint that stores it again holds {} more.",
-                with_commas(ledger.stored_aliases)));
+            "   One token uses {} of them: experts it does not choose rest.", with_commas(ledger.active_per_token));
+    if (ledger.stored_aliases > 0)
+        lines.plain("   A tensor in two places counts once; a checkpoint that stores it again holds {} more.",
+            with_commas(ledger.stored_aliases));
     add_warnings(lines, m);
-    return std::move(lines).text();
+    return lines.text;
 }
 
 } // namespace chalkgrad

@@ -1,11 +1,9 @@
 // The feed-forward network of a block as a module.
 #include <chalkgrad/nn/layers/ffn.hpp>
 
-#include <array>
-
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/nn/core/words.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/shape/slice.hpp>
@@ -13,13 +11,13 @@
 namespace chalkgrad::nn {
 namespace {
 
-struct Named {
-    Activation activation;
+struct ActivationWord {
+    Activation value;
     const char* name;
 };
-constexpr std::array activations = {Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"},
-    Named{Activation::silu, "silu"}, Named{Activation::gelu, "gelu"}, Named{Activation::gelu_tanh, "gelu_tanh"},
-    Named{Activation::quick_gelu, "quick_gelu"}};
+constexpr ActivationWord activation_words[] = {{Activation::identity, "identity"}, {Activation::relu, "relu"},
+    {Activation::silu, "silu"}, {Activation::gelu, "gelu"}, {Activation::gelu_tanh, "gelu_tanh"},
+    {Activation::quick_gelu, "quick_gelu"}};
 
 /// Columns start, start + step, … up to stop.
 template <class T> Var<T> columns(const Var<T>& x, std::size_t start, std::size_t stop, std::ptrdiff_t step = 1) {
@@ -30,20 +28,8 @@ template <class T> Var<T> columns(const Var<T>& x, std::size_t start, std::size_
 
 } // namespace
 
-const char* name(Activation activation) {
-    for (const Named& known : activations)
-        if (known.activation == activation) return known.name;
-    throw Error("activation: unknown value");
-}
-
-Activation activation_named(std::string_view word) {
-    std::vector<std::string> names;
-    for (const Named& known : activations) {
-        if (word == known.name) return known.activation;
-        names.emplace_back(known.name);
-    }
-    throw Error(fmt::format("activation: there is no '{}'{}", word, did_you_mean(word, names)));
-}
+const char* name(Activation activation) { return word_of("activation", activation_words, activation).name; }
+Activation activation_named(std::string_view word) { return value_named("activation", activation_words, word); }
 
 template <class T> Var<T> activate(Activation activation, const Var<T>& x) {
     switch (activation) {

@@ -56,26 +56,23 @@ Experts::Experts(const FfnOptions& its_options, std::size_t count) : options(its
         for (const std::size_t n : of_one.shape()) shape.push_back(n);
         return Parameter(of_one.name(), shape, component, of_one.init());
     };
-    first = many(one.first.weight, "experts");
-    up = many(one.up.weight, "experts");
-    second = many(one.second.weight, "experts");
-    first_bias = many(one.first.bias, "experts_bias");
-    up_bias = many(one.up.bias, "experts_bias");
-    second_bias = many(one.second.bias, "experts_bias");
+    for (const auto& [mine, of_one] : {std::pair(&first, &one.first), {&up, &one.up}, {&second, &one.second}}) {
+        mine->weight = many(of_one->weight, "experts");
+        mine->bias = many(of_one->bias, "experts_bias");
+    }
 }
 
 template <class T> Var<T> Experts::operator()(Binding<T>& on, const Var<T>& x) const {
-    const auto linear = [&](const Var<T>& input, const Parameter& weight, const Parameter& bias) {
-        const Var<T> y = matmul(input, on(weight));
-        return bias ? y + beside_rows(on(bias)) : y;
+    const auto apply = [&](const Linear& map, const Var<T>& input) {
+        const Var<T> y = matmul(input, on(map.weight));
+        return map.bias ? y + beside_rows(on(map.bias)) : y;
     };
-    const Var<T> h = linear(x, first, first_bias);
-    const Var<T> inner = up ? gate(options, h, linear(x, up, up_bias)) : middle(options, h);
-    return linear(inner, second, second_bias);
+    const Var<T> h = apply(first, x);
+    return apply(second, up ? gate(options, h, apply(up, x)) : middle(options, h));
 }
 
 void Experts::visit(const Visitor& v) const {
-    for (const Parameter* p : {&first, &first_bias, &up, &up_bias, &second, &second_bias}) v(*p);
+    for (const Linear* map : {&first, &up, &second}) v(*map);
 }
 
 Moe::Moe(const MoeOptions& its_options) : options(its_options) {

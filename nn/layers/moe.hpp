@@ -27,7 +27,7 @@ struct MoeOptions {
 /// All experts: their matrices side by side, (experts, d, width) and (experts, width, d).
 struct Experts {
     FfnOptions options;
-    Parameter first, up, second, first_bias, up_bias, second_bias;
+    Linear first, up, second; ///< biases (experts, features)
 
     Experts() = default;
     Experts(const FfnOptions& options, std::size_t count);

@@ -1,54 +1,32 @@
 // Names of the placements, and the stand-in block that lectures draw.
 #include <chalkgrad/nn/layers/residual.hpp>
 
-#include <fmt/format.h>
+#include <cmath>
 
-#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
+#include <chalkgrad/nn/core/words.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 
 namespace chalkgrad::nn {
 
-const char* name(Placement placement) {
-    switch (placement) {
-        case Placement::pre:
-            return "pre";
-        case Placement::post:
-            return "post";
-        case Placement::peri:
-            return "peri";
-        case Placement::output_only:
-            return "output_only";
-        case Placement::deepnorm:
-            return "deepnorm";
-        case Placement::parallel:
-            return "parallel";
-        case Placement::mhc:
-            return "mhc";
-    }
-    throw Error("placement: unknown value");
-}
+namespace {
 
-const char* formula(Placement placement) {
-    switch (placement) {
-        case Placement::pre:
-            return "h + F(N(h))";
-        case Placement::post:
-            return "N(h + F(h))";
-        case Placement::peri:
-            return "h + N2(F(N1(h)))";
-        case Placement::output_only:
-            return "h + N(F(h))";
-        case Placement::deepnorm:
-            return "N(alpha h + F(h))";
-        case Placement::parallel:
-            return "h + A(N(h)) + F(N(h))";
-        case Placement::mhc:
-            return "A H + post F(N(pre H)), H several streams";
-    }
-    throw Error("placement: unknown value");
-}
+struct PlacementWords {
+    Placement value;
+    const char *name, *formula;
+};
+constexpr PlacementWords placement_words[] = {{Placement::pre, "pre", "h + F(N(h))"},
+    {Placement::post, "post", "N(h + F(h))"}, {Placement::peri, "peri", "h + N2(F(N1(h)))"},
+    {Placement::output_only, "output_only", "h + N(F(h))"}, {Placement::deepnorm, "deepnorm", "N(alpha h + F(h))"},
+    {Placement::parallel, "parallel", "h + A(N(h)) + F(N(h))"},
+    {Placement::mhc, "mhc", "A H + post F(N(pre H)), H several streams"}};
+
+} // namespace
+
+const char* name(Placement placement) { return word_of("placement", placement_words, placement).name; }
+const char* formula(Placement placement) { return word_of("placement", placement_words, placement).formula; }
+Placement placement_named(std::string_view word) { return value_named("placement", placement_words, word); }
 
 const std::vector<Placement>& all_placements() {
     static const std::vector<Placement> all = {Placement::pre, Placement::post, Placement::peri, Placement::output_only,
@@ -59,15 +37,6 @@ const std::vector<Placement>& all_placements() {
 const std::vector<Placement>& placements() {
     static const std::vector<Placement> steps(all_placements().begin(), all_placements().begin() + 5);
     return steps;
-}
-
-Placement placement_named(std::string_view word) {
-    std::vector<std::string> names;
-    for (const Placement p : all_placements()) {
-        if (word == name(p)) return p;
-        names.emplace_back(name(p));
-    }
-    throw Error(fmt::format("placement: there is no '{}'{}", word, did_you_mean(word, names)));
 }
 
 Var<double> stand_in_block(Placement placement, const Var<double>& x) {

@@ -28,17 +28,22 @@ Linear with_bias(const std::string& name, std::size_t in, std::size_t out, const
     return map;
 }
 
+/// A constant of f(i, j), (rows, columns).
+V table_of(const Tape& tape, std::size_t rows, std::size_t columns, const char* name, const auto& f) {
+    if (tape.shapes_only()) return tape.leaf<double>({rows, columns}, nullptr, false, name);
+    Array<double> table(std::vector<std::size_t>{rows, columns});
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j) table(i, j) = f(i, j);
+    return tape.constant(table, name);
+}
+
 /// sin and cos of position/10000^(2i/d), side by side (Vaswani et al. 2017).
 V sinusoid(const Tape& tape, std::size_t tokens, std::size_t d) {
-    if (tape.shapes_only()) return tape.leaf<double>({tokens, d}, nullptr, false, "sinusoid");
-    Array<double> table(std::vector<std::size_t>{tokens, d});
-    for (std::size_t t = 0; t < tokens; ++t)
-        for (std::size_t i = 0; i < d; ++i) {
-            const double angle =
-                static_cast<double>(t) * std::pow(10000.0, -static_cast<double>(i / 2 * 2) / static_cast<double>(d));
-            table(t, i) = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
-        }
-    return tape.constant(table, "sinusoid");
+    return table_of(tape, tokens, d, "sinusoid", [&](std::size_t t, std::size_t i) {
+        const double angle =
+            static_cast<double>(t) * std::pow(10000.0, -static_cast<double>(i / 2 * 2) / static_cast<double>(d));
+        return i % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    });
 }
 
 /// T5's bucket of a distance: exact up to half of the buckets, then on a logarithmic scale up to 128.
@@ -59,13 +64,10 @@ std::int64_t bucket(std::int64_t key, std::int64_t query, std::int64_t buckets, 
 
 /// ALiBi's line for each head: key j gets j·2^(−8(h+1)/H) (Press et al. 2022).
 V alibi(const Tape& tape, std::size_t heads, std::size_t tokens) {
-    if (tape.shapes_only()) return tape.leaf<double>({heads, 1, tokens}, nullptr, false, "alibi");
-    Array<double> lines(std::vector<std::size_t>{heads, 1, tokens});
-    for (std::size_t h = 0; h < heads; ++h)
-        for (std::size_t j = 0; j < tokens; ++j)
-            lines(h, 0, j) =
-                static_cast<double>(j) * std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads));
-    return tape.constant(lines, "alibi");
+    const V lines = table_of(tape, heads, tokens, "alibi", [&](std::size_t h, std::size_t j) {
+        return static_cast<double>(j) * std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads));
+    });
+    return reshape(lines, {extent(heads), 1, extent(tokens)});
 }
 
 } // namespace

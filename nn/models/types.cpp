@@ -2,18 +2,23 @@
 #include <chalkgrad/nn/models/types.hpp>
 
 #include <algorithm>
+#include <deque>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
+#include <chalkgrad/nn/core/words.hpp>
 
 namespace chalkgrad::nn {
 namespace {
 
-ModelType derived(const ModelType& from, std::string_view name, std::string_view examples) {
-    ModelType type = from;
+/// References into it stay good: a later type is said by how it differs from an earlier one.
+using Types = std::deque<ModelType>;
+
+ModelType& add(Types& types, const ModelType& from, std::string_view name, std::string_view examples) {
+    ModelType& type = types.emplace_back(from);
     type.name = name;
     type.examples = examples;
     return type;
@@ -22,62 +27,54 @@ ModelType derived(const ModelType& from, std::string_view name, std::string_view
 const BiasRule attention_bias{"attention_bias", false, {"q", "k", "v", "o"}};
 
 /// Pre-norm decoders of the Llama family: RMS norms, rotary positions, SwiGLU.
-void add_llama_family(std::vector<ModelType>& types) {
-    ModelType llama{.name = "llama", .examples = "Llama 2, 3, 3.1; SmolLM2"};
+void add_llama_family(Types& types) {
+    ModelType& llama = add(types, {}, "llama", "Llama 2, 3, 3.1; SmolLM2");
     llama.biases = {attention_bias, {"mlp_bias", false, {"up", "down"}}};
-    types.push_back(llama);
 
-    ModelType mistral = derived(llama, "mistral", "Mistral 7B; Mistral Small");
+    ModelType& mistral = add(types, llama, "mistral", "Mistral 7B; Mistral Small");
     mistral.biases = {};
     mistral.window = {"sliding_window"};
-    types.push_back(mistral);
 
-    ModelType mixtral = derived(mistral, "mixtral", "Mixtral 8x7B, 8x22B");
+    ModelType& mixtral = add(types, mistral, "mixtral", "Mixtral 8x7B, 8x22B");
     mixtral.experts = ExpertRule{
         "num_local_experts", "num_experts_per_tok", "intermediate_size", "", "softmax over the chosen", "separate"};
     mixtral.defaults = R"({"num_experts_per_tok": 2})";
     mixtral.positions.base = 1e6;
-    types.push_back(mixtral);
 
-    ModelType qwen2 = derived(llama, "qwen2", "Qwen2, Qwen2.5");
+    ModelType& qwen2 = add(types, llama, "qwen2", "Qwen2, Qwen2.5");
     qwen2.biases = {{"", true, {"q", "k", "v"}}};
     qwen2.window = {"sliding_window", 0, "", "use_sliding_window"};
     qwen2.notes = {"q, k and v have biases although no field says so; o has none"};
-    types.push_back(qwen2);
 
-    ModelType qwen3 = derived(qwen2, "qwen3", "Qwen3, Qwen3-Embedding");
+    ModelType& qwen3 = add(types, qwen2, "qwen3", "Qwen3, Qwen3-Embedding");
     qwen3.biases = {attention_bias};
     qwen3.qk_norm = {"per_head", "rms", true};
     qwen3.defaults = R"({"head_dim": 128})";
     qwen3.notes = {"Q/K norms act within each head, with one gain of head_dim for all heads"};
-    types.push_back(qwen3);
 
-    ModelType qwen3_moe = derived(qwen3, "qwen3_moe", "Qwen3-30B-A3B, Qwen3-235B-A22B");
+    ModelType& qwen3_moe = add(types, qwen3, "qwen3_moe", "Qwen3-30B-A3B, Qwen3-235B-A22B");
     qwen3_moe.experts = ExpertRule{"num_experts|num_local_experts", "num_experts_per_tok", "moe_intermediate_size", "",
         "softmax, then the top k", "separate"};
     qwen3_moe.experts->sparse = special::sparse_qwen3;
     qwen3_moe.experts->normalize = false;
     qwen3_moe.defaults = "{}";
-    types.push_back(qwen3_moe);
 
-    ModelType phi3 = derived(llama, "phi3", "Phi-3 mini, Phi-4");
+    ModelType& phi3 = add(types, llama, "phi3", "Phi-3 mini, Phi-4");
     phi3.biases = {};
     phi3.packing = "contiguous";
     phi3.window = {"sliding_window"};
     phi3.names.rotary = "partial_rotary_factor";
     phi3.notes = {
         "q, k and v lie in one stored matrix, gate and up in another: halves one after the other, gate first"};
-    types.push_back(phi3);
 
-    ModelType olmo = derived(llama, "olmo", "OLMo 1B, 7B (HF)");
+    ModelType& olmo = add(types, llama, "olmo", "OLMo 1B, 7B (HF)");
     olmo.biases = {attention_bias};
     olmo.norm = {"layernorm", 1e-5, "none", false, "fp32"};
     olmo.names.eps = "";
     olmo.names.clip = "clip_qkv";
     olmo.notes = {"every norm, the last one included, is a LayerNorm without parameters; its eps is fixed in the code"};
-    types.push_back(olmo);
 
-    ModelType olmo2 = derived(llama, "olmo2", "OLMo 2 7B, 13B");
+    ModelType& olmo2 = add(types, llama, "olmo2", "OLMo 2 7B, 13B");
     olmo2.placement = Placement::output_only;
     olmo2.biases = {attention_bias};
     olmo2.norm.cast = "after_weight";
@@ -86,15 +83,13 @@ void add_llama_family(std::vector<ModelType>& types) {
         "norms sit on the sublayer's output, before the addition: not Post-LN (after it), not Peri-LN (input too)",
         "post_attention_layernorm is an output norm here; in Llama the same name is the FFN's input norm",
         "Q/K norms act on the whole projection: one head's numbers change the others' denominators"};
-    types.push_back(olmo2);
-    types.push_back(derived(olmo2, "olmo_1124", "OLMo 2, the name of its first uploads"));
+    add(types, olmo2, "olmo_1124", "OLMo 2, the name of its first uploads");
 
-    ModelType olmo3 = derived(olmo2, "olmo3", "OLMo 3");
+    ModelType& olmo3 = add(types, olmo2, "olmo3", "OLMo 3");
     olmo3.window = {"sliding_window", 4};
     olmo3.stretch_when_full = true;
-    types.push_back(olmo3);
 
-    ModelType glm = derived(llama, "glm", "GLM-4-9B-chat (HF)");
+    ModelType& glm = add(types, llama, "glm", "GLM-4-9B-chat (HF)");
     glm.norm.eps = 1.5625e-7;
     glm.packing = "contiguous";
     glm.biases = {{"attention_bias", false, {"q", "k", "v"}}};
@@ -102,25 +97,22 @@ void add_llama_family(std::vector<ModelType>& types) {
     glm.names.rotary = "partial_rotary_factor";
     glm.defaults = R"({"partial_rotary_factor": 0.5})";
     glm.notes = {"'GLM-4 9B' is two architectures: glm has two norms a block, glm4 has four"};
-    types.push_back(glm);
 
-    ModelType glm4 = derived(glm, "glm4", "GLM-4-9B-0414, GLM-4-32B-0414");
+    ModelType& glm4 = add(types, glm, "glm4", "GLM-4-9B-0414, GLM-4-32B-0414");
     glm4.placement = Placement::peri;
     glm4.notes = {"'GLM-4 9B' is two architectures: glm has two norms a block, glm4 has four",
         "post_attention_layernorm is the FFN's input norm here; the output norms are "
         "post_self_attn_layernorm and post_mlp_layernorm"};
-    types.push_back(glm4);
 
-    ModelType stablelm = derived(llama, "stablelm", "StableLM 3B, StableLM 2");
+    ModelType& stablelm = add(types, llama, "stablelm", "StableLM 3B, StableLM 2");
     stablelm.norm = {"layernorm", 1e-5, "w", true, "fp32"};
     stablelm.names.eps = "layer_norm_eps";
     stablelm.names.rotary = "partial_rotary_factor|rope_pct";
     stablelm.defaults = R"({"partial_rotary_factor": 0.25})";
     stablelm.biases = {{"use_qkv_bias", false, {"q", "k", "v"}}};
     stablelm.special = special::stablelm;
-    types.push_back(stablelm);
 
-    ModelType cohere = derived(llama, "cohere", "Command R, Command R+");
+    ModelType& cohere = add(types, llama, "cohere", "Command R, Command R+");
     cohere.placement = Placement::parallel;
     cohere.parallel_norms = 1;
     cohere.norm = {"layernorm", 1e-5, "w", false, "after_weight"};
@@ -130,11 +122,10 @@ void add_llama_family(std::vector<ModelType>& types) {
     cohere.positions.interleaved = true;
     cohere.special = special::cohere;
     cohere.notes = {"the norm subtracts the mean and has a gain, but no bias"};
-    types.push_back(cohere);
 }
 
-void add_gemma_family(std::vector<ModelType>& types) {
-    ModelType gemma{.name = "gemma", .examples = "Gemma 2B, 7B"};
+void add_gemma_family(Types& types) {
+    ModelType& gemma = add(types, {}, "gemma", "Gemma 2B, 7B");
     gemma.norm = {"rms", 1e-6, "1+w", false, "after_weight"};
     gemma.activation = gemma.fixed_activation = "gelu_tanh";
     gemma.names.activation = "hidden_activation|hidden_act";
@@ -143,9 +134,8 @@ void add_gemma_family(std::vector<ModelType>& types) {
     gemma.tied = gemma.scaled_embedding = true;
     gemma.special = special::gemma;
     gemma.notes = {"gains are stored as w around 0 and act as 1 + w"};
-    types.push_back(gemma);
 
-    ModelType gemma2 = derived(gemma, "gemma2", "Gemma 2 2B, 9B, 27B");
+    ModelType& gemma2 = add(types, gemma, "gemma2", "Gemma 2 2B, 9B, 27B");
     gemma2.placement = Placement::peri;
     gemma2.soft_caps = true;
     gemma2.names.scale = "query_pre_attn_scalar";
@@ -154,26 +144,23 @@ void add_gemma_family(std::vector<ModelType>& types) {
                           "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})";
     gemma2.notes = {"gains are stored as w around 0 and act as 1 + w",
         "post_attention_layernorm is an output norm here; in Llama the same name is the FFN's input norm"};
-    types.push_back(gemma2);
 
-    ModelType text = derived(gemma2, "gemma3_text", "Gemma 3 1B; the text part of Gemma 3");
+    ModelType& text = add(types, gemma2, "gemma3_text", "Gemma 3 1B; the text part of Gemma 3");
     text.qk_norm = {"per_head", "rms", true};
     text.positions.base = 1e6;
     text.positions.sliding_base = 1e4;
     text.window = {"sliding_window", 6, "sliding_window_pattern|_sliding_window_pattern"};
     text.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
                         "query_pre_attn_scalar": 256, "sliding_window": 4096})";
-    types.push_back(text);
 
-    ModelType gemma3 = derived(text, "gemma3", "Gemma 3 4B, 12B, 27B; MedGemma");
+    ModelType& gemma3 = add(types, text, "gemma3", "Gemma 3 4B, 12B, 27B; MedGemma");
     gemma3.text_type = "gemma3_text";
     gemma3.vision_type = "siglip_vision_model";
-    types.push_back(gemma3);
 }
 
 /// Biased LayerNorms and a plain FFN of four times the width.
-void add_gpt_family(std::vector<ModelType>& types) {
-    ModelType gpt2{.name = "gpt2", .examples = "GPT-2 small to XL"};
+void add_gpt_family(Types& types) {
+    ModelType& gpt2 = add(types, {}, "gpt2", "GPT-2 small to XL");
     gpt2.norm = {"layernorm", 1e-5, "w", true, "fp32"};
     gpt2.gated = false;
     gpt2.activation = "gelu_new";
@@ -192,9 +179,8 @@ void add_gpt_family(std::vector<ModelType>& types) {
     gpt2.position_rows = "n_positions|max_position_embeddings";
     gpt2.defaults = R"({"n_positions": 1024})";
     gpt2.path = "h";
-    types.push_back(gpt2);
 
-    ModelType gptj = derived(gpt2, "gptj", "GPT-J 6B");
+    ModelType& gptj = add(types, gpt2, "gptj", "GPT-J 6B");
     gptj.placement = Placement::parallel;
     gptj.parallel_norms = 1;
     gptj.biases = {{"", true, {"up", "down", "head"}}};
@@ -204,9 +190,8 @@ void add_gpt_family(std::vector<ModelType>& types) {
     gptj.names.rotary = "rotary_dim";
     gptj.defaults = R"({"rotary_dim": 64})";
     gptj.notes = {"the FFN and the output head have biases, attention has none"};
-    types.push_back(gptj);
 
-    ModelType neox{.name = "gpt_neox", .examples = "GPT-NeoX 20B, Pythia"};
+    ModelType& neox = add(types, {}, "gpt_neox", "GPT-NeoX 20B, Pythia");
     neox.placement = Placement::parallel;
     neox.parallel_norms = 2;
     neox.norm = gpt2.norm;
@@ -220,9 +205,8 @@ void add_gpt_family(std::vector<ModelType>& types) {
     neox.biases = {{"attention_bias", true, {"q", "k", "v", "o"}}, {"", true, {"up", "down"}}};
     neox.path = "layers";
     neox.special = special::gpt_neox;
-    types.push_back(neox);
 
-    ModelType falcon = derived(neox, "falcon", "Falcon 7B, 40B, 180B; Falcon 2 11B");
+    ModelType& falcon = add(types, neox, "falcon", "Falcon 7B, 40B, 180B; Falcon 2 11B");
     falcon.names.layers = "num_hidden_layers|n_layer";
     falcon.names.heads = "num_attention_heads|n_head";
     falcon.names.eps = "layer_norm_epsilon";
@@ -236,12 +220,11 @@ void add_gpt_family(std::vector<ModelType>& types) {
     falcon.tied = true;
     falcon.path = "transformer.h";
     falcon.special = special::falcon;
-    types.push_back(falcon);
 }
 
 /// The first Transformer, encoders, and encoder-decoders.
-void add_encoders(std::vector<ModelType>& types) {
-    ModelType first{.name = "transformer2017", .examples = "Transformer base and big of 2017"};
+void add_encoders(Types& types) {
+    ModelType& first = add(types, {}, "transformer2017", "Transformer base and big of 2017");
     first.placement = Placement::post;
     first.norm = {"layernorm", 1e-6, "w", true, "fp32"};
     first.gated = false;
@@ -261,9 +244,8 @@ void add_encoders(std::vector<ModelType>& types) {
     first.special = special::transformer2017;
     first.notes = {"one table serves both inputs and the output head",
         "the paper does not say whether attention has biases; attention_bias decides, without it there are none"};
-    types.push_back(first);
 
-    ModelType t5{.name = "t5", .examples = "T5, T5 v1.1, Flan-T5"};
+    ModelType& t5 = add(types, {}, "t5", "T5, T5 v1.1, Flan-T5");
     t5.gated = false;
     t5.names = {.width = "d_model",
         .layers = "num_layers|num_hidden_layers",
@@ -279,9 +261,8 @@ void add_encoders(std::vector<ModelType>& types) {
     t5.special = special::t5;
     t5.notes = {
         "T5LayerNorm is an RMSNorm: it subtracts no mean and has no bias", "scores are not divided by sqrt(head_dim)"};
-    types.push_back(t5);
 
-    ModelType bert{.name = "bert", .examples = "BERT base, large"};
+    ModelType& bert = add(types, {}, "bert", "BERT base, large");
     bert.placement = Placement::post;
     bert.norm = {"layernorm", 1e-12, "w", true, "fp32"};
     bert.gated = bert.causal = bert.final_norm = false;
@@ -297,9 +278,8 @@ void add_encoders(std::vector<ModelType>& types) {
     bert.special = special::bert;
     bert.notes = {"encoder and pooler are counted, whatever head `architectures` names",
         "'gelu' is the erf form in the library; Google's original code used the tanh form"};
-    types.push_back(bert);
 
-    ModelType vit = derived(bert, "vit", "ViT-B/16, ViT-L/16");
+    ModelType& vit = add(types, bert, "vit", "ViT-B/16, ViT-L/16");
     vit.placement = Placement::pre;
     vit.final_norm = true;
     vit.biases = {{"qkv_bias", true, {"q", "k", "v"}}, {"", true, {"o", "up", "down"}}};
@@ -309,9 +289,8 @@ void add_encoders(std::vector<ModelType>& types) {
     vit.head = "classes";
     vit.special = special::vit;
     vit.notes = {"eps 1e-12 is the library's; the published code of ViT uses its framework's default"};
-    types.push_back(vit);
 
-    ModelType vit_22b = derived(vit, "vit-22b", "ViT-22B, whose paper gives the sizes");
+    ModelType& vit_22b = add(types, vit, "vit-22b", "ViT-22B, whose paper gives the sizes");
     vit_22b.placement = Placement::parallel;
     vit_22b.parallel_norms = 1;
     vit_22b.norm.bias = false;
@@ -323,12 +302,11 @@ void add_encoders(std::vector<ModelType>& types) {
     vit_22b.notes = {
         "known from its paper alone: 12d² a block are certain (21,743,271,936 in 48), the ends and small vectors are "
         "not"};
-    types.push_back(vit_22b);
 }
 
 /// Mixtures of experts with blocks of their own.
-void add_expert_families(std::vector<ModelType>& types) {
-    ModelType oss{.name = "gpt_oss", .examples = "gpt-oss-20b, gpt-oss-120b"};
+void add_expert_families(Types& types) {
+    ModelType& oss = add(types, {}, "gpt_oss", "gpt-oss-20b, gpt-oss-120b");
     oss.norm = {"rms", 1e-5, "w", false, "after_weight"};
     oss.fixed_activation = "gpt_oss";
     oss.packing = "interleaved";
@@ -343,9 +321,8 @@ void add_expert_families(std::vector<ModelType>& types) {
     oss.notes = {"hidden_act does not say what runs: min(g, 7) sigmoid(1.702 g) (clip(u, 7) + 1)",
         "gate and up are interleaved: even columns gate, odd columns up",
         "intermediate_size is the width of one expert"};
-    types.push_back(oss);
 
-    ModelType llama4{.name = "llama4_text", .examples = "the text part of Llama 4"};
+    ModelType& llama4 = add(types, {}, "llama4_text", "the text part of Llama 4");
     llama4.norm.eps = 1e-5;
     llama4.qk_norm = {"per_head", "rms", false, false, "after RoPE, on layers with RoPE only", true};
     llama4.biases = {attention_bias};
@@ -364,13 +341,11 @@ void add_expert_families(std::vector<ModelType>& types) {
     llama4.notes = {"the Q/K norm called L2Norm divides by the root of the mean square: an RMS norm without a gain",
         "intermediate_size is the width of an expert and of the shared expert; dense layers have intermediate_size_mlp",
         "17B in the model's name is what one token uses"};
-    types.push_back(llama4);
-    ModelType scout = derived(llama4, "llama4", "Llama 4 Scout, Maverick");
+    ModelType& scout = add(types, llama4, "llama4", "Llama 4 Scout, Maverick");
     scout.text_type = "llama4_text";
     scout.vision_type = "llama4_vision_model";
-    types.push_back(scout);
 
-    ModelType v3{.name = "deepseek_v3", .examples = "DeepSeek-V3, R1"};
+    ModelType& v3 = add(types, {}, "deepseek_v3", "DeepSeek-V3, R1");
     v3.names.kv_heads = v3.names.head_dim = "";
     v3.biases = {};
     v3.positions.interleaved = true;
@@ -384,12 +359,10 @@ void add_expert_families(std::vector<ModelType>& types) {
                       "routed_scaling_factor": 2.5})";
     v3.special = special::deepseek_v3;
     v3.notes = {"num_key_value_heads says nothing about the projections: keys and values come from one latent vector"};
-    types.push_back(v3);
-    ModelType mtp = derived(v3, "deepseek_v3+mtp", "DeepSeek-V3 with its multi-token-prediction module");
+    ModelType& mtp = add(types, v3, "deepseek_v3+mtp", "DeepSeek-V3 with its multi-token-prediction module");
     mtp.special = special::deepseek_v3_mtp;
-    types.push_back(mtp);
 
-    ModelType v4 = derived(v3, "deepseek_v4", "DeepSeek-V4-Flash");
+    ModelType& v4 = add(types, v3, "deepseek_v4", "DeepSeek-V4-Flash");
     v4.placement = Placement::mhc;
     v4.qk_norm = {
         "per_head", "rms", false, false, "queries without a gain; the one key, which is also the value, with one"};
@@ -408,7 +381,6 @@ void add_expert_families(std::vector<ModelType>& types) {
     v4.notes = {"mHC: the block is Pre-LN inside, but runs on hc_mult residual streams that a Sinkhorn matrix mixes",
         "swiglu_limit has gpt-oss's clamps without its + 1 and its 1.702",
         "num_key_value_heads 1: one vector of head_dim is key and value of all heads"};
-    types.push_back(v4);
 }
 
 /// Kinds of models that carry a config.json too, but no Transformer language or vision encoder of the table.
@@ -437,14 +409,14 @@ const std::vector<OtherKind>& other_kinds() {
 
 const std::vector<ModelType>& model_types() {
     static const std::vector<ModelType> all = [] {
-        std::vector<ModelType> types;
+        Types types;
         add_llama_family(types);
         add_gemma_family(types);
         add_gpt_family(types);
         add_encoders(types);
         add_expert_families(types);
         std::sort(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-        return types;
+        return std::vector<ModelType>(types.begin(), types.end());
     }();
     return all;
 }
@@ -488,22 +460,19 @@ std::string_view ffn_kind(std::string_view activation, bool gated) {
 }
 
 std::string_view ModelDescription::residual() const {
-    switch (placement) {
-        case Placement::pre:
-            return "h = x + A(N1(x)); y = h + F(N2(h))";
-        case Placement::post:
-        case Placement::deepnorm:
-            return "h = N1(x + A(x)); y = N2(h + F(h))";
-        case Placement::peri:
-            return "h = x + N2(A(N1(x))); y = h + N4(F(N3(h)))";
-        case Placement::output_only:
-            return "h = x + N1(A(x)); y = h + N2(F(h))";
-        case Placement::parallel:
-            return parallel_norms == 1 ? "y = x + A(N(x)) + F(N(x))" : "y = x + A(N1(x)) + F(N2(x))";
-        case Placement::mhc:
-            return "X' = comb^T X + post outer A(N1(sum_i pre_i X_i)); Y = the same with F and N2";
-    }
-    throw Error("placement: unknown value");
+    struct Steps {
+        Placement value;
+        std::string_view name;
+    };
+    static constexpr Steps steps[] = {{Placement::pre, "h = x + A(N1(x)); y = h + F(N2(h))"},
+        {Placement::post, "h = N1(x + A(x)); y = N2(h + F(h))"},
+        {Placement::deepnorm, "h = N1(x + A(x)); y = N2(h + F(h))"},
+        {Placement::peri, "h = x + N2(A(N1(x))); y = h + N4(F(N3(h)))"},
+        {Placement::output_only, "h = x + N1(A(x)); y = h + N2(F(h))"},
+        {Placement::parallel, "y = x + A(N1(x)) + F(N2(x))"},
+        {Placement::mhc, "X' = comb^T X + post outer A(N1(sum_i pre_i X_i)); Y = the same with F and N2"}};
+    if (placement == Placement::parallel && parallel_norms == 1) return "y = x + A(N(x)) + F(N(x))";
+    return word_of("placement", steps, placement).name;
 }
 
 } // namespace chalkgrad::nn

@@ -33,12 +33,12 @@ Ffn expert(const Moe& moe, std::size_t e) {
         std::copy(from, from + value.size(), value.begin());
         single.assign(value);
     };
-    copy(moe.experts.first, one.first.weight);
-    copy(moe.experts.first_bias, one.first.bias);
-    copy(moe.experts.up, one.up.weight);
-    copy(moe.experts.up_bias, one.up.bias);
-    copy(moe.experts.second, one.second.weight);
-    copy(moe.experts.second_bias, one.second.bias);
+    copy(moe.experts.first.weight, one.first.weight);
+    copy(moe.experts.first.bias, one.first.bias);
+    copy(moe.experts.up.weight, one.up.weight);
+    copy(moe.experts.up.bias, one.up.bias);
+    copy(moe.experts.second.weight, one.second.weight);
+    copy(moe.experts.second.bias, one.second.bias);
     return one;
 }
 
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(no_gradient_reaches_an_expert_that_nobody_picked) {
     for (std::size_t e = 0; e < count; ++e) {
         picked += p.data()[e] != 0;
         for (const Parameter& weights :
-            {moe.experts.first, moe.experts.up, moe.experts.second, moe.experts.second_bias}) {
+            {moe.experts.first.weight, moe.experts.up.weight, moe.experts.second.weight, moe.experts.second.bias}) {
             const std::size_t n = weights.shape().size() / count;
             double largest = 0;
             for (std::size_t i = 0; i < n; ++i)
