@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(tapes_on_show_can_be_read_and_stepped_through) {
             const nlohmann::json document = stepping_json({each.experiment.name, "", y, {}, cotangent});
             BOOST_TEST(!document["gradients"].empty());
             for (const nlohmann::json& gradient : document["gradients"])
-                BOOST_TEST(gradient["adjoint"]["not_finite"] == 0, "line " << gradient["line"]);
+                BOOST_TEST(gradient["gradient"]["not_finite"] == 0, "line " << gradient["line"]);
         }
     }
     BOOST_TEST(shown >= 22u);

@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(a_gradient_of_another_shape_is_named) { // N11
     }
 }
 
-// $CXX chooses the compiler, and gets no flag of another one.
-BOOST_AUTO_TEST_CASE(clang_compiles_it_too,
-    *boost::unit_test::precondition([](auto) { return std::system("command -v clang++ >/dev/null") == 0; })) { // N23
+// N23: $CXX chooses the compiler, and gets no flag of another one.
+BOOST_AUTO_TEST_CASE(clang_compiles_it_too) {
+    if (std::system("command -v clang++ >/dev/null") != 0) return;
     const chalkgrad::testing::Folder folder;
     for (const char* const compiler : {"g++", "clang++"}) {
         setenv("CXX", compiler, 1);
