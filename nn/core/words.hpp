@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
 
@@ -14,7 +16,7 @@ namespace chalkgrad::nn {
 const auto& word_of(const char* what, const auto& words, auto value) {
     for (const auto& word : words)
         if (word.value == value) return word;
-    throw Error(std::string(what) + ": unknown value");
+    throw Error(fmt::format("{}: unknown value", what));
 }
 
 auto value_named(const char* what, const auto& words, std::string_view name) {
@@ -23,7 +25,7 @@ auto value_named(const char* what, const auto& words, std::string_view name) {
         if (word.name == name) return word.value;
         names.emplace_back(word.name);
     }
-    throw Error(std::string(what) + ": there is no '" + std::string(name) + "'" + did_you_mean(name, names));
+    throw Error(fmt::format("{}: there is no '{}'{}", what, name, did_you_mean(name, names)));
 }
 
 } // namespace chalkgrad::nn
