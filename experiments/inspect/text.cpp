@@ -12,7 +12,7 @@ namespace chalkgrad {
 namespace {
 
 /// One fact a line: a short name, then what holds.
-class Lines {
+class TextLines {
 public:
     void add(std::string_view name, std::string_view fact) { plain("{:<12}{}", name, fact); }
     template <class... Args> void plain(fmt::format_string<Args...> line, Args&&... args) {
@@ -108,7 +108,7 @@ std::string stacks_in_words(const nn::ModelDescription& m) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void add_facts(Lines& lines, const nn::ModelDescription& m) {
+void add_facts(TextLines& lines, const nn::ModelDescription& m) {
     lines.add("model_type", m.model_type);
     lines.add(
         "placement", m.placement == nn::Placement::parallel
@@ -135,7 +135,7 @@ std::string formula_of(const nn::BlockCount& block) {
         with_commas(block.parameters));
 }
 
-void add_ledger(Lines& lines, const Inspection& inspection) {
+void add_ledger(TextLines& lines, const Inspection& inspection) {
     const nn::ModelLedger& ledger = inspection.ledger;
     std::vector<std::string> meanings;
     for (const nn::Letter& letter : ledger.letters)
@@ -164,7 +164,7 @@ void add_ledger(Lines& lines, const Inspection& inspection) {
     lines.plain("    {}", ledger.formula);
 }
 
-void add_warnings(Lines& lines, const nn::ModelDescription& m) {
+void add_warnings(TextLines& lines, const nn::ModelDescription& m) {
     if (m.warnings.empty()) return;
     lines.plain("");
     lines.plain("Mind:");
@@ -188,7 +188,7 @@ std::string norm_places(const nn::ModelDescription& m) {
 } // namespace
 
 std::string to_text(const Inspection& inspection) {
-    Lines lines;
+    TextLines lines;
     add_facts(lines, inspection.model);
     lines.plain("");
     add_ledger(lines, inspection);
@@ -199,7 +199,7 @@ std::string to_text(const Inspection& inspection) {
 std::string explain(const Inspection& inspection) {
     const nn::ModelDescription& m = inspection.model;
     const nn::ModelLedger& ledger = inspection.ledger;
-    Lines lines;
+    TextLines lines;
     lines.plain("1. Trace the residual graph");
     lines.plain("   The state has {} features a token{}. Each of the {} blocks computes", with_commas(m.width),
         m.streams > 1 ? fmt::format(", in {} streams", m.streams) : "", m.layer_count());

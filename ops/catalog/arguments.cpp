@@ -30,12 +30,22 @@ Settings::Settings(
       attributes_(std::move(attributes)) {}
 
 void Settings::missing(const char* kind, std::string_view name) const {
-    std::string given;
-    for (const std::string& key : inputs_) given += (given.empty() ? "" : ", ") + key;
-    for (const auto& constant : constants_) given += (given.empty() ? "" : ", ") + constant.name;
-    for (const auto& [key, value] : attributes_) given += (given.empty() ? "" : ", ") + key;
-    throw Error(
-        fmt::format("{}: the {} '{}' is missing; given were: {}", op_, kind, name, given.empty() ? "none" : given));
+    std::vector<std::string> given = inputs_;
+    for (const auto& constant : constants_) given.push_back(constant.name);
+    for (const auto& [key, value] : attributes_) given.push_back(key);
+    throw Error(fmt::format("{}: the {} '{}' is missing; given were: {}", op_, kind, name,
+        given.empty() ? "none" : fmt::to_string(fmt::join(given, ", "))));
+}
+
+void Settings::wrong(std::string_view name, const Attribute& value, const char* wanted) const {
+    throw Error(fmt::format("{}: attribute '{}' is {}, not {}", op_, name, to_string(value), wanted));
+}
+
+template <class V>
+V Settings::given_or(std::string_view name, std::optional<V> given, std::optional<V> otherwise) const {
+    if (given) return *std::move(given);
+    if (!otherwise) missing("attribute", name);
+    return *std::move(otherwise);
 }
 
 std::optional<std::size_t> Settings::input(std::string_view name) {
@@ -88,13 +98,11 @@ std::optional<double> Settings::limit(std::string_view name) {
         if (*word == "inf") return HUGE_VAL;
         if (*word == "-inf") return -HUGE_VAL;
     }
-    throw Error(fmt::format("{}: attribute '{}' is {}, not a number", op_, name, to_string(*value)));
+    wrong(name, *value, "a number");
 }
 
 double Settings::number(std::string_view name, std::optional<double> otherwise) {
-    if (const std::optional<double> value = limit(name)) return *value;
-    if (!otherwise) missing("attribute", name);
-    return *otherwise;
+    return given_or(name, limit(name), otherwise);
 }
 
 std::optional<std::ptrdiff_t> Settings::maybe_integer(std::string_view name) {
@@ -104,26 +112,19 @@ std::optional<std::ptrdiff_t> Settings::maybe_integer(std::string_view name) {
 }
 
 std::ptrdiff_t Settings::integer(std::string_view name, std::optional<std::ptrdiff_t> otherwise) {
-    if (const auto value = maybe_integer(name)) return *value;
-    if (!otherwise) missing("attribute", name);
-    return *otherwise;
+    return given_or(name, maybe_integer(name), otherwise);
 }
 
 bool Settings::flag(std::string_view name, bool otherwise) {
     const Attribute* value = take(name);
     if (value == nullptr) return otherwise;
     if (const bool* flag = std::get_if<bool>(value)) return *flag;
-    throw Error(fmt::format("{}: attribute '{}' is {}, not true or false", op_, name, to_string(*value)));
+    wrong(name, *value, "true or false");
 }
 
 std::string Settings::word(std::string_view name, std::optional<std::string> otherwise) {
     const Attribute* value = take(name);
-    if (value == nullptr) {
-        if (!otherwise) missing("attribute", name);
-        return *otherwise;
-    }
-    if (const std::string* word = std::get_if<std::string>(value)) return *word;
-    throw Error(fmt::format("{}: attribute '{}' is {}, not a word", op_, name, to_string(*value)));
+    return given_or(name, value != nullptr ? std::optional(to_string(*value)) : std::nullopt, std::move(otherwise));
 }
 
 std::optional<std::vector<std::ptrdiff_t>> Settings::integers(std::string_view name) {
@@ -132,8 +133,7 @@ std::optional<std::vector<std::ptrdiff_t>> Settings::integers(std::string_view n
     std::vector<double> numbers;
     if (const double* one = std::get_if<double>(value)) numbers = {*one};
     else if (const auto* list = std::get_if<std::vector<double>>(value)) numbers = *list;
-    else
-        throw Error(fmt::format("{}: attribute '{}' is {}, not a list of whole numbers", op_, name, to_string(*value)));
+    else wrong(name, *value, "a list of whole numbers");
     std::vector<std::ptrdiff_t> result;
     for (const double number : numbers)
         result.push_back(whole(number, fmt::format("{}: attribute '{}' holds", op_, name)));
@@ -211,14 +211,8 @@ template <class T> Var<T> Arguments<T>::record(const Op& op, std::string_view in
 }
 
 template <class T> Var<T> CatalogEntry::call(Arguments<T>& arguments) const {
-    const auto& lines = [this]() -> const auto& {
-        if constexpr (std::is_same_v<T, double>) return lines_double;
-        else if constexpr (std::is_same_v<T, float>) return lines_float;
-        else if constexpr (std::is_same_v<T, half>) return lines_half;
-        else return lines_bfloat16;
-    }
-    ();
-    Var<T> y = lines ? lines(arguments) : arguments.record(*rule(arguments), inputs);
+    const Lines<T>& own = std::get<Lines<T>>(lines);
+    Var<T> y = own ? own(arguments) : arguments.record(*rule(arguments), inputs);
     arguments.finish();
     return y;
 }

@@ -49,7 +49,7 @@ CatalogEntry CatalogEntry::with_samples(
     };
     return std::move(*this);
 }
-CatalogEntry CatalogEntry::with_twin(std::function<Var<double>(Arguments<double>&)> of_primitive_ops) && {
+CatalogEntry CatalogEntry::with_twin(Lines<double> of_primitive_ops) && {
     composed = std::move(of_primitive_ops);
     return std::move(*this);
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <chalkgrad/autograd/check/identity.hpp>
@@ -37,6 +38,7 @@ public:
     std::ptrdiff_t integer(std::string_view name, std::optional<std::ptrdiff_t> otherwise = {});
     std::optional<std::ptrdiff_t> maybe_integer(std::string_view name);
     bool flag(std::string_view name, bool otherwise);
+    /// Text; a number, flag or list is taken as its text, since a command line cannot tell the slice "2" from the number.
     std::string word(std::string_view name, std::optional<std::string> otherwise = {});
     /// A list of whole numbers (axes, a shape); a single number is a list of one; absent where null or not given.
     std::optional<std::vector<std::ptrdiff_t>> integers(std::string_view name);
@@ -55,6 +57,8 @@ protected:
 
 private:
     const Attribute* take(std::string_view name);
+    [[noreturn]] void wrong(std::string_view name, const Attribute& value, const char* wanted) const;
+    template <class V> V given_or(std::string_view name, std::optional<V> given, std::optional<V> otherwise) const;
     std::string op_;
     std::vector<std::string> inputs_;
     std::vector<NamedArray> constants_;
@@ -106,6 +110,9 @@ using AdjustSamples = std::function<void(std::vector<Sample>& samples)>;
 /// A rule with its fields, from the attributes and constants of a call; it runs in every scalar.
 using MakeRule = std::function<std::unique_ptr<const Op>(Settings&)>;
 
+/// How a call records an op of several lines.
+template <class T> using Lines = std::function<Var<T>(Arguments<T>&)>;
+
 /// An op as data: what lists say of it, how a call by name becomes a rule with its fields, and what shows its faults.
 struct CatalogEntry {
     const char* name;
@@ -118,27 +125,24 @@ struct CatalogEntry {
     /// Sample inputs drawn from rng; the same names and shapes for every seed.
     std::function<std::vector<Sample>(Generator& rng)> samples = {};
     /// The same mathematics from primitive ops on the tape; empty where the op is primitive itself.
-    std::function<Var<double>(Arguments<double>&)> composed = {};
+    Lines<double> composed = {};
     /// What is known of the Jacobian at a sample without differentiating; may be empty.
     std::function<std::vector<Identity>(const Sample&)> identities = {};
     /// For an op that records several lines, in place of `rule`, in all scalars or in some.
-    std::function<Var<double>(Arguments<double>&)> lines_double = {};
-    std::function<Var<float>(Arguments<float>&)> lines_float = {};
-    std::function<Var<half>(Arguments<half>&)> lines_half = {};
-    std::function<Var<bfloat16>(Arguments<bfloat16>&)> lines_bfloat16 = {};
+    std::tuple<Lines<double>, Lines<float>, Lines<half>, Lines<bfloat16>> lines = {};
 
     // An entry is written as entry(…).with_samples(…).with_twin(…).with_identities(…).
     CatalogEntry with_samples(std::function<std::vector<Sample>(Generator& rng)> drawn) &&;
     /// From lines of text: see drawn in sample_points.hpp.
     CatalogEntry with_samples(
         std::initializer_list<const char*> lines, DrawInput draw = {}, AdjustSamples adjust = {}) &&;
-    CatalogEntry with_twin(std::function<Var<double>(Arguments<double>&)> of_primitive_ops) &&;
+    CatalogEntry with_twin(Lines<double> of_primitive_ops) &&;
     CatalogEntry with_identities(std::function<std::vector<Identity>(const Sample&)> known) &&;
 
     /// Where half and bfloat16 take another way, of several lines: f as in the other entry().
     template <class F> CatalogEntry with_lines_in_storage(F f) && {
-        lines_half = f;
-        lines_bfloat16 = f;
+        std::get<Lines<half>>(lines) = f;
+        std::get<Lines<bfloat16>>(lines) = f;
         return std::move(*this);
     }
 
@@ -158,13 +162,7 @@ CatalogEntry entry(const char* name, const char* formula, const char* section, c
 
 /// The entry of an op that records several lines, from one generic lambda that takes Arguments<T>& and returns Var<T>.
 template <class F> CatalogEntry entry(const char* name, const char* formula, const char* section, F lines) {
-    return {.name = name,
-        .formula = formula,
-        .section = section,
-        .lines_double = lines,
-        .lines_float = lines,
-        .lines_half = lines,
-        .lines_bfloat16 = lines};
+    return {.name = name, .formula = formula, .section = section, .lines = {lines, lines, lines, lines}};
 }
 
 /// All ops, in the order of the course.

@@ -43,6 +43,7 @@ template <class T> FAST inline T sech_squared(T z) {
 
 // NaN fails the comparison and stays.
 struct Relu {
+    static constexpr double kink = 0;
     template <class T> static FAST T y(T x) { return x <= 0 ? T(0) : x; }
     template <class T> static FAST T gx(T x, T, T gy) { return x > 0 ? gy : T(0); }
 };

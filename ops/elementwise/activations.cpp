@@ -22,17 +22,11 @@ template <class T> void gelu_erf_gx(std::size_t n, const T* x, const T* cdf, con
 template <class T> void quick_gelu_forward(std::size_t n, T alpha, const T* x, T* y) {
     each<T>(n, [=](std::size_t i) FAST { y[i] = Swish::y(x[i], alpha); });
 }
-template <class T> void quick_gelu_gx(std::size_t n, T alpha, const T* x, const T* gy, T* gx) {
+template <class T> void quick_gelu_gx(std::size_t n, T alpha, const T* x, const T*, const T* gy, T* gx) {
     each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], gy[i] * Swish::slope(x[i], alpha)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
-
-CHALKGRAD_UNARY(relu, Relu)
-CHALKGRAD_UNARY(sigmoid, Sigmoid)
-CHALKGRAD_UNARY(softplus, Softplus)
-CHALKGRAD_UNARY(silu, Silu)
-CHALKGRAD_UNARY(gelu_tanh, GeluTanh)
 
 CHALKGRAD_KERNEL(gelu_erf_forward)
 CHALKGRAD_KERNEL(gelu_erf_gx)
@@ -48,15 +42,6 @@ CHALKGRAD_KERNEL(quick_gelu_gx)
 
 namespace chalkgrad {
 namespace {
-
-CHALKGRAD_UNARY_RULE(
-    ReluRule, relu, Relu, Role::activation, template <class T> void kinks(Ins<T> in, KinkSides& out) const {
-        for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(0));
-    })
-CHALKGRAD_UNARY_RULE(SigmoidRule, sigmoid, Sigmoid, Role::activation)
-CHALKGRAD_UNARY_RULE(SoftplusRule, softplus, Softplus, Role::activation)
-CHALKGRAD_UNARY_RULE(SiluRule, silu, Silu, Role::activation)
-CHALKGRAD_UNARY_RULE(GeluTanhRule, gelu_tanh, GeluTanh, Role::activation)
 
 struct GeluErfRule {
     static constexpr const char* name = "gelu_erf";
@@ -75,9 +60,7 @@ struct GeluErfRule {
 };
 
 struct QuickGelu {
-    static constexpr const char* name = "quick_gelu";
-    static constexpr const char* inputs[] = {"x"};
-    static constexpr Role role = Role::activation;
+    CHALKGRAD_RULE_OF_ONE(quick_gelu, "x", Role::activation, T(alpha))
     double alpha;
 
     Shape shape(Shapes in) const {
@@ -86,17 +69,11 @@ struct QuickGelu {
     }
     void attributes(Attributes& out) const { out.set("alpha", alpha); }
     double length_scale(Ins<double>) const { return 1 / alpha; }
-
-    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        kernel::quick_gelu_forward<T>(y.size(), T(alpha), in[0].data, y.data);
-    }
-    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        kernel::quick_gelu_gx<T>(y.size(), T(alpha), in[0].data, gy.data, gx[0].data);
-    }
 };
 
 } // namespace
 
+template <class T> Var<T> gelu_erf(const Var<T>& x) { return apply(GeluErfRule{}, x); }
 template <class T> Var<T> quick_gelu(const Var<T>& x, double alpha) { return apply(QuickGelu{alpha}, x); }
 
 template <class T> Var<T> sigmoid_composed(const Var<T>& x) {
@@ -113,40 +90,33 @@ template <class T> Var<T> gelu_tanh_composed(const Var<T>& x) {
 }
 template <class T> Var<T> quick_gelu_composed(const Var<T>& x, double alpha) { return x * sigmoid(alpha * x); }
 
-#define CHALKGRAD_INSTANTIATE(T)                       \
-    template Var<T> quick_gelu(const Var<T>&, double); \
-    template Var<T> sigmoid_composed(const Var<T>&);   \
-    template Var<T> softplus_composed(const Var<T>&);  \
-    template Var<T> silu_composed(const Var<T>&);      \
-    template Var<T> gelu_erf_composed(const Var<T>&);  \
-    template Var<T> gelu_tanh_composed(const Var<T>&); \
-    template Var<T> quick_gelu_composed(const Var<T>&, double);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
-
-CHALKGRAD_UNARY_OP(relu, ReluRule, "max(x, 0)", "§8", {.gap = 0.1}, diagonal_jacobian("x", 1))
-// From a number to 6: where the twin still has its digits.
-#define CHALKGRAD_SMOOTH(op, Rule, formula, section, low)               \
-    CHALKGRAD_UNARY_OP(                                                 \
-        op, Rule, formula, section, {low, 6}, diagonal_jacobian({"x"}), \
-        [](auto& c) { return op##_composed(c.in("x")); }, true)
-CHALKGRAD_SMOOTH(sigmoid, SigmoidRule, "1 / (1 + e^-x)", "§8", -6)
-CHALKGRAD_SMOOTH(softplus, SoftplusRule, "log(1 + e^x)", "§11", -6)
-CHALKGRAD_SMOOTH(silu, SiluRule, "x sigmoid(x)", "§8", -6)
-CHALKGRAD_SMOOTH(gelu_erf, GeluErfRule, "x Phi(x)", "§8", -3)
-CHALKGRAD_SMOOTH(gelu_tanh, GeluTanhRule, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3)
-#undef CHALKGRAD_SMOOTH
+CHALKGRAD_INSTANCES(sigmoid_composed, softplus_composed, silu_composed, gelu_tanh_composed)
+CHALKGRAD_INSTANCES(gelu_erf, gelu_erf_composed)
+CHALKGRAD_INSTANCES(quick_gelu, quick_gelu_composed)
 
 CatalogEntry quick_gelu_entry() {
     return entry("quick_gelu", "x sigmoid(alpha x)", "§8", "x",
         [](Settings& c) { return rule_of(QuickGelu{c.number("alpha", 1.702)}); })
-        .with_samples([](Generator& rng) {
-            const auto draw = [&](const Shape& shape) { return rng.uniform(-4, 4, shape); };
-            return unary_samples(draw, "x", {{"alpha", 1.702}});
-        })
+        .with_samples({"one: x(1) alpha=1.702", "row_of_3: x(3) alpha=1.702", "rows: x(2,2,5) alpha=1.702",
+                          "row_of_11: x(11) alpha=1.702"},
+            [](Generator& rng, std::string_view, const Shape& shape) { return rng.uniform(-4, 4, shape); })
         .with_twin([](auto& c) { return quick_gelu_composed(c.in("x"), c.number("alpha", 1.702)); })
         .with_identities(diagonal_jacobian({"x"}));
 }
 
+// The entry of a smooth function: its samples go from a number to 6, where the twin still has its digits.
+#define CHALKGRAD_SMOOTH(op, formula, section, low) \
+    formula, section, {low, 6}, diagonal_jacobian({"x"}), [](auto& c) { return op##_composed(c.in("x")); }, true
+CatalogEntry gelu_erf_entry() {
+    return unary_entry("gelu_erf", plain<GeluErfRule>, CHALKGRAD_SMOOTH(gelu_erf, "x Phi(x)", "§8", -3));
+}
+
 } // namespace chalkgrad
 #endif
+
+CHALKGRAD_UNARY(relu, Relu, Role::activation, "max(x, 0)", "§8", {.gap = 0.1}, diagonal_jacobian("x", 1))
+CHALKGRAD_UNARY(sigmoid, Sigmoid, Role::activation, CHALKGRAD_SMOOTH(sigmoid, "1 / (1 + e^-x)", "§8", -6))
+CHALKGRAD_UNARY(softplus, Softplus, Role::activation, CHALKGRAD_SMOOTH(softplus, "log(1 + e^x)", "§11", -6))
+CHALKGRAD_UNARY(silu, Silu, Role::activation, CHALKGRAD_SMOOTH(silu, "x sigmoid(x)", "§8", -6))
+CHALKGRAD_UNARY(gelu_tanh, GeluTanh, Role::activation,
+    CHALKGRAD_SMOOTH(gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", "§8", -3))

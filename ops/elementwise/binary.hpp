@@ -1,7 +1,10 @@
-// What the operations of two operands with NumPy's broadcasting share: their kernels and their rule. Included by .cpp files of
-// ops only.
+// What the operations of two operands with NumPy's broadcasting share: from one line their kernels, their rule, the function
+// itself and its entry. Included by .cpp files of ops only.
 //
-// An operation is a struct:  static T y(T a, T b),  static T ga(T a, T b, T y, T gy) = gy ∂y/∂a,  gb alike.
+// An operation is a struct:  static T y(T a, T b),  static T ga(T a, T b, T y, T gy) = gy ∂y/∂a,  gb alike.  It says what
+// gradcheck must know:
+//     static constexpr double pole_of_b = 0;    // the b at which it bends without bound
+//     static constexpr bool kink_in_tie = true; // a kink where a = b
 // The gradient of a broadcast operand is summed over what it was broadcast along:  ā = unb(ȳ ∂y/∂a).
 #pragma once // internal
 
@@ -21,7 +24,7 @@ FAST inline void gradient_row(std::size_t n, T* g, wide_t<T>* totals, bool is_nu
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 /// At global scope: the kernels of one row, of the result and of either gradient.
-#define CHALKGRAD_BINARY(op, F)                                                     \
+#define CHALKGRAD_BINARY_KERNELS(op, F)                                             \
     namespace chalkgrad::CHALKGRAD_ISA {                                            \
     template <class T> void op##_row(std::size_t n, const T* a, const T* b, T* y) { \
         each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(a[i], b[i]); });           \
@@ -40,12 +43,16 @@ FAST inline void gradient_row(std::size_t n, T* g, wide_t<T>* totals, bool is_nu
             [=](std::size_t i) FAST { return unless_zero(gy[i], F::gradient(a[i], b[i], y[i], gy[i])); });         \
     }
 
-#ifndef CHALKGRAD_KERNELS_ONLY
+#ifdef CHALKGRAD_KERNELS_ONLY
+#define CHALKGRAD_BINARY(op, F, ...) CHALKGRAD_BINARY_KERNELS(op, F)
+#define CHALKGRAD_BINARY_FUNCTION(op, F, role) CHALKGRAD_BINARY_KERNELS(op, F)
+#else
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
+#include <chalkgrad/ops/elementwise/instances.hpp>
 
 namespace chalkgrad {
 
@@ -79,21 +86,32 @@ void broadcast_vjp(In<T> a, In<T> b, In<T> y, In<T> gy, Out<T> ga, Out<T> gb, Ke
     totals_b.store();
 }
 
-/// For operations with a kink where a = b: the side of every pair that meets.
-template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSides& out) {
-    const BroadcastRows rows(*a.shape, *b.shape, y);
-    rows.each_row([&](const BroadcastRows::Row& r) {
-        for (std::size_t i = 0; i < r.n; ++i)
-            out.compare(a[r.a + (rows.a_is_number() ? 0 : i)], b[r.b + (rows.b_is_number() ? 0 : i)]);
-    });
-}
+/// What the rule of an operation takes from it.
+template <class F> struct OfOperation {
+    double length_scale(Ins<double> in) const {
+        if constexpr (requires { F::pole_of_b; }) return distance_from(F::pole_of_b, in[1]);
+        else return 1;
+    }
+    /// The side of every pair that meets.
+    template <class T> void kinks(Ins<T> in, KinkSides& out) const requires(requires { F::kink_in_tie; }) {
+        const Shape &a = *in[0].shape, &b = *in[1].shape;
+        const BroadcastRows rows(a, b, broadcast("", a, b));
+        rows.each_row([&](const BroadcastRows::Row& r) {
+            for (std::size_t i = 0; i < r.n; ++i)
+                out.compare(in[0][r.a + (rows.a_is_number() ? 0 : i)], in[1][r.b + (rows.b_is_number() ? 0 : i)]);
+        });
+    }
+};
 
 } // namespace chalkgrad
 
-/// In an unnamed namespace of chalkgrad: the rule of op(a, b), closed by further members of it. A single number takes the
-/// formula itself, without rows: scalar programs record one line per operation.
-#define CHALKGRAD_BINARY_RULE(Rule, op, F, its_role, ...)                                                         \
-    struct Rule {                                                                                                 \
+/// At global scope: the kernels, the rule and the function op(a, b) of an operation. A single number takes the formula itself,
+/// without rows: scalar programs record one line per operation.
+#define CHALKGRAD_BINARY_FUNCTION(op, F, its_role)                                                                \
+    CHALKGRAD_BINARY_KERNELS(op, F)                                                                               \
+    namespace chalkgrad {                                                                                         \
+    namespace {                                                                                                   \
+    struct F##Rule : OfOperation<base::F> {                                                                       \
         static constexpr const char* name = #op;                                                                  \
         static constexpr const char* inputs[] = {"a", "b"};                                                       \
         static constexpr Role role = its_role;                                                                    \
@@ -112,20 +130,15 @@ template <class T> void broadcast_sides(In<T> a, In<T> b, const Shape& y, KinkSi
                 broadcast_vjp(in[0], in[1], y, gy, gx[0], gx[1], kernel::op##_row_ga<T>, kernel::op##_row_gb<T>); \
             }                                                                                                     \
         }                                                                                                         \
-        __VA_ARGS__                                                                                               \
-    };
-
-/// In namespace chalkgrad: the function op(a, b) in all scalars.
-#define CHALKGRAD_BINARY_FUNCTION(op, Rule)                                                        \
-    template <class T> Var<T> op(const Var<T>& a, const Var<T>& b) { return apply(Rule{}, a, b); } \
-    template Var<double> op(const Var<double>&, const Var<double>&);                               \
-    template Var<float> op(const Var<float>&, const Var<float>&);                                  \
-    template Var<long double> op(const Var<long double>&, const Var<long double>&);                \
-    template Var<Dual<double>> op(const Var<Dual<double>>&, const Var<Dual<double>>&);             \
-    template Var<half> op(const Var<half>&, const Var<half>&);                                     \
-    template Var<bfloat16> op(const Var<bfloat16>&, const Var<bfloat16>&);
-/// The same, and its entry, which goes on with the arguments of binary_entry.
-#define CHALKGRAD_BINARY_OP(op, Rule, ...) \
-    CHALKGRAD_BINARY_FUNCTION(op, Rule)    \
-    CatalogEntry op##_entry() { return binary_entry(#op, plain<Rule>, __VA_ARGS__); }
+    };                                                                                                            \
+    }                                                                                                             \
+    template <class T> Var<T> op(const Var<T>& a, const Var<T>& b) { return apply(F##Rule{}, a, b); }             \
+    CHALKGRAD_INSTANCES_OF(op, CHALKGRAD_TWO_VARS)                                                                \
+    }
+/// The same, and its entry; behind the role stand the arguments of binary_entry.
+#define CHALKGRAD_BINARY(op, F, role, ...)                                               \
+    CHALKGRAD_BINARY_FUNCTION(op, F, role)                                               \
+    namespace chalkgrad {                                                                \
+    CatalogEntry op##_entry() { return binary_entry(#op, plain<F##Rule>, __VA_ARGS__); } \
+    }
 #endif

@@ -11,7 +11,7 @@ template <class T> void clamp_forward(std::size_t n, T lo, T hi, const T* x, T* 
     });
 }
 
-template <class T> void clamp_gx(std::size_t n, T lo, T hi, const T* x, const T* gy, T* gx) {
+template <class T> void clamp_gx(std::size_t n, T lo, T hi, const T* x, const T*, const T* gy, T* gx) {
     each<T>(n, [=](std::size_t i) FAST {
         const T g = x[i] >= lo ? gy[i] : T(0);
         gx[i] = x[i] <= hi ? g : T(0);
@@ -28,16 +28,14 @@ CHALKGRAD_KERNEL(clamp_gx)
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/clamp.hpp>
+#include <chalkgrad/ops/elementwise/unary.hpp>
 
 namespace chalkgrad {
 namespace {
 
 struct Clamp {
-    static constexpr const char* name = "clamp";
-    static constexpr const char* inputs[] = {"x"};
+    CHALKGRAD_RULE_OF_ONE(clamp, "x", Role::none, T(lo), T(hi))
     double lo, hi; // ∓inf for an open side
 
     Shape shape(Shapes in) const { return in[0]; }
@@ -47,13 +45,6 @@ struct Clamp {
         out.set("max", limit(hi));
     }
     double length_scale(Ins<double>) const { return lo < hi && hi - lo < 1 ? hi - lo : 1; }
-
-    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        kernel::clamp_forward<T>(y.size(), T(lo), T(hi), in[0].data, y.data);
-    }
-    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        kernel::clamp_gx<T>(y.size(), T(lo), T(hi), in[0].data, gy.data, gx[0].data);
-    }
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
         for (std::size_t i = 0; i < in[0].size(); ++i) {
             if (!std::isinf(lo)) out.branch(0, in[0][i], T(lo));
@@ -77,9 +68,7 @@ template <class T> Var<T> clamp(const Var<T>& x, std::optional<double> min, std:
     return apply(clamp_between(min, max), x);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> clamp(const Var<T>&, std::optional<double>, std::optional<double>);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(clamp)
 
 CatalogEntry clamp_entry() {
     return entry("clamp", "min(max(x, min), max)", "§9", "x",

@@ -3,6 +3,9 @@
 #include <chalkgrad/ops/elementwise/binary.hpp>
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise/extrema.hpp>
+
 namespace chalkgrad {
 
 /// Of two duals with the same value: between their tangents, which is the convention of a tie in forward mode.
@@ -19,11 +22,13 @@ FAST inline long double tied(long double a, long double) { return a; }
 
 // A NaN fails all three comparisons; the sum is NaN.
 struct Minimum {
+    static constexpr bool kink_in_tie = true;
     template <class T> static FAST T y(T a, T b) { return a < b ? a : b < a ? b : a == b ? tied(a, b) : a + b; }
     template <class T> static FAST T ga(T a, T b, T, T gy) { return a < b ? gy : a == b ? gy / 2 : T(0); }
     template <class T> static FAST T gb(T a, T b, T, T gy) { return b < a ? gy : a == b ? gy / 2 : T(0); }
 };
 struct Maximum {
+    static constexpr bool kink_in_tie = true;
     template <class T> static FAST T y(T a, T b) { return a > b ? a : b > a ? b : a == b ? tied(a, b) : a + b; }
     template <class T> static FAST T ga(T a, T b, T, T gy) { return a > b ? gy : a == b ? gy / 2 : T(0); }
     template <class T> static FAST T gb(T a, T b, T, T gy) { return b > a ? gy : a == b ? gy / 2 : T(0); }
@@ -46,41 +51,22 @@ struct LogAddExp {
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_BINARY(minimum, Minimum)
-CHALKGRAD_BINARY(maximum, Maximum)
-CHALKGRAD_BINARY(logaddexp, LogAddExp)
+CHALKGRAD_BINARY_FUNCTION(minimum, Minimum, Role::none)
+CHALKGRAD_BINARY_FUNCTION(maximum, Maximum, Role::none)
+CHALKGRAD_BINARY(logaddexp, LogAddExp, Role::none, "log(e^a + e^b)", "§13", {-6, 6}, {},
+    [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); })
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/extrema.hpp>
-
 namespace chalkgrad {
-namespace {
-
-#define CHALKGRAD_KINK_IN_A_TIE                                                          \
-    template <class T> void kinks(Ins<T> in, KinkSides& out) const {                     \
-        broadcast_sides(in[0], in[1], broadcast(name, *in[0].shape, *in[1].shape), out); \
-    }
-CHALKGRAD_BINARY_RULE(MinimumRule, minimum, Minimum, Role::none, CHALKGRAD_KINK_IN_A_TIE)
-CHALKGRAD_BINARY_RULE(MaximumRule, maximum, Maximum, Role::none, CHALKGRAD_KINK_IN_A_TIE)
-CHALKGRAD_BINARY_RULE(LogAddExpRule, logaddexp, LogAddExp, Role::none)
-
-} // namespace
 
 template <class T> Var<T> logaddexp_composed(const Var<T>& a, const Var<T>& b) {
     return maximum(a, b) + log1p(exp(-abs(a - b)));
 }
-
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> logaddexp_composed(const Var<T>&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
-
-namespace {
+CHALKGRAD_INSTANCES(logaddexp_composed)
 
 /// a a quarter off the halves and b on them, each with less than a tenth of noise: both orders occur, and no tie comes near.
-std::vector<Sample> samples_without_ties(Generator& rng) {
-    std::vector<Sample> samples =
-        broadcast_samples(rng, [&](const Shape& shape) { return rng.standard_normal(shape); });
+static std::vector<Sample> samples_without_ties(Generator& rng) {
+    std::vector<Sample> samples = broadcast_samples(rng);
     for (Sample& sample : samples)
         for (NamedArray& input : sample.inputs)
             for (double& x : input.values)
@@ -91,21 +77,12 @@ std::vector<Sample> samples_without_ties(Generator& rng) {
     return samples;
 }
 
-} // namespace
-
-CHALKGRAD_BINARY_FUNCTION(minimum, MinimumRule)
-CHALKGRAD_BINARY_FUNCTION(maximum, MaximumRule)
 CatalogEntry minimum_entry() {
     return entry("minimum", "min(a, b)", "§9", "a b", plain<MinimumRule>).with_samples(samples_without_ties);
 }
 CatalogEntry maximum_entry() {
     return entry("maximum", "max(a, b)", "§9", "a b", plain<MaximumRule>).with_samples(samples_without_ties);
 }
-CHALKGRAD_BINARY_OP(logaddexp, LogAddExpRule, "log(e^a + e^b)", "§13", {-6, 6}, {},
-    [](auto& c) { return logaddexp_composed(c.in("a"), c.in("b")); })
-
-#undef CHALKGRAD_FUNCTION
-#undef CHALKGRAD_ENTRY
 
 } // namespace chalkgrad
 #endif

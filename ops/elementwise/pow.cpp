@@ -12,7 +12,7 @@ template <class T> void pow_forward(std::size_t n, T p, const T* x, T* y) {
 }
 
 // Not p y/x: y has underflowed or overflowed where the slope need not.
-template <class T> void pow_gx(std::size_t n, T p, const T* x, const T* gy, T* gx) {
+template <class T> void pow_gx(std::size_t n, T p, const T* x, const T*, const T* gy, T* gx) {
     if (p == 2) each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], 2 * x[i] * gy[i]); });
     else
         for (std::size_t i = 0; i < n; ++i) gx[i] = p == 0 || is_zero(gy[i]) ? T(0) : gy[i] * (p * pow(x[i], p - 1));
@@ -33,8 +33,7 @@ namespace chalkgrad {
 namespace {
 
 struct Pow {
-    static constexpr const char* name = "pow";
-    static constexpr const char* inputs[] = {"x"};
+    CHALKGRAD_RULE_OF_ONE(pow, "x", Role::none, T(exponent))
     double exponent;
 
     Shape shape(Shapes in) const {
@@ -43,22 +42,13 @@ struct Pow {
     }
     void attributes(Attributes& out) const { out.set("exponent", exponent); }
     double length_scale(Ins<double> in) const { return distance_from(0, in[0]); }
-
-    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        kernel::pow_forward<T>(y.size(), T(exponent), in[0].data, y.data);
-    }
-    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        kernel::pow_gx<T>(y.size(), T(exponent), in[0].data, gy.data, gx[0].data);
-    }
 };
 
 } // namespace
 
 template <class T> Var<T> pow(const Var<T>& x, double exponent) { return apply(Pow{exponent}, x); }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> pow(const Var<T>&, double);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES_OF(pow, CHALKGRAD_VAR_AND_NUMBER)
 
 CatalogEntry pow_entry() {
     return entry(

@@ -9,14 +9,14 @@ template <class T> void softcap_forward(std::size_t n, T cap, const T* s, T* y) 
 }
 
 // Not 1 − (y/c)², which cancels where the cap holds.
-template <class T> void softcap_gs(std::size_t n, T cap, const T* s, const T* gy, T* gs) {
+template <class T> void softcap_gx(std::size_t n, T cap, const T* s, const T*, const T* gy, T* gs) {
     each<T>(n, [=](std::size_t i) FAST { gs[i] = unless_zero(gy[i], gy[i] * sech_squared(s[i] / cap)); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(softcap_forward)
-CHALKGRAD_KERNEL(softcap_gs)
+CHALKGRAD_KERNEL(softcap_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/catalog/checks.hpp>
@@ -29,9 +29,7 @@ namespace chalkgrad {
 namespace {
 
 struct Softcap {
-    static constexpr const char* name = "softcap";
-    static constexpr const char* inputs[] = {"s"};
-    static constexpr Role role = Role::attention;
+    CHALKGRAD_RULE_OF_ONE(softcap, "s", Role::attention, T(cap))
     double cap;
 
     Shape shape(Shapes in) const {
@@ -40,13 +38,6 @@ struct Softcap {
     }
     void attributes(Attributes& out) const { out.set("cap", cap); }
     double length_scale(Ins<double>) const { return cap; }
-
-    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        kernel::softcap_forward<T>(y.size(), T(cap), in[0].data, y.data);
-    }
-    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        kernel::softcap_gs<T>(y.size(), T(cap), in[0].data, gy.data, gx[0].data);
-    }
 };
 
 } // namespace
@@ -55,18 +46,14 @@ template <class T> Var<T> softcap(const Var<T>& s, double cap) { return apply(So
 
 template <class T> Var<T> softcap_composed(const Var<T>& s, double cap) { return cap * tanh(s / cap); }
 
-#define CHALKGRAD_INSTANTIATE(T)                    \
-    template Var<T> softcap(const Var<T>&, double); \
-    template Var<T> softcap_composed(const Var<T>&, double);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(softcap, softcap_composed)
 
 CatalogEntry softcap_entry() {
     return entry(
         "softcap", "cap tanh(s / cap)", "§7", "s", [](Settings& c) { return rule_of(Softcap{c.number("cap")}); })
-        .with_samples([](Generator& rng) { // scores well beyond the cap: there a slope from 1 − (s/c)² shows
-            return unary_samples([&](const Shape& shape) { return rng.uniform(-12, 12, shape); }, "s", {{"cap", 5.0}});
-        })
+        // Scores well beyond the cap: there a slope from 1 − (s/c)² shows.
+        .with_samples({"one: s(1) cap=5", "row_of_3: s(3) cap=5", "rows: s(2,2,5) cap=5", "row_of_11: s(11) cap=5"},
+            [](Generator& rng, std::string_view, const Shape& shape) { return rng.uniform(-12, 12, shape); })
         .with_twin([](auto& c) { return softcap_composed(c.in("s"), c.number("cap")); })
         .with_identities(diagonal_jacobian({"s"}));
 }

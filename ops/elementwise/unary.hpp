@@ -1,13 +1,16 @@
-// What the functions of one element share: their kernels and their rule. Included by .cpp files of ops only.
+// What the functions of one element share: from one line their kernels, their rule, the function itself and its entry.
+// Included by .cpp files of ops only.
 //
-// A function f is a struct:  static T y(T x),  static T gx(T x, T y, T gy) = gy f′(x).
+// A function f is a struct:  static T y(T x),  static T gx(T x, T y, T gy) = gy f′(x).  It says what gradcheck must know:
+//     static constexpr double pole = 0;   // the point at which f bends without bound
+//     static constexpr double kink = 0;   // the point at which f has a kink
 #pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/catalog/cotangent.hpp>
 
 /// At global scope: the kernels op_forward and op_gx, the loops over a function's elements.
-#define CHALKGRAD_UNARY(op, F)                                                                         \
+#define CHALKGRAD_UNARY_KERNELS(op, F)                                                                 \
     namespace chalkgrad::CHALKGRAD_ISA {                                                               \
     template <class T> void op##_forward(std::size_t n, const T* x, T* y) {                            \
         each<T>(n, [=](std::size_t i) FAST { y[i] = F::y(x[i]); });                                    \
@@ -19,35 +22,54 @@
     CHALKGRAD_KERNEL(op##_forward)                                                                     \
     CHALKGRAD_KERNEL(op##_gx)
 
-#ifndef CHALKGRAD_KERNELS_ONLY
+#ifdef CHALKGRAD_KERNELS_ONLY
+#define CHALKGRAD_UNARY(op, F, ...) CHALKGRAD_UNARY_KERNELS(op, F)
+#else
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/elementwise/instances.hpp>
 
-/// In an unnamed namespace of chalkgrad: the rule of op(x), closed by further members of it.
-#define CHALKGRAD_UNARY_RULE(Rule, op, F, its_role, ...)                                        \
-    struct Rule {                                                                               \
-        static constexpr const char* name = #op;                                                \
-        static constexpr const char* inputs[] = {"x"};                                          \
-        static constexpr Role role = its_role;                                                  \
-        Shape shape(Shapes in) const { return in[0]; }                                          \
-        template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                        \
-            kernel::op##_forward<T>(y.size(), in[0].data, y.data);                              \
-        }                                                                                       \
-        template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const { \
-            kernel::op##_gx<T>(y.size(), in[0].data, y.data, gy.data, gx[0].data);              \
-        }                                                                                       \
-        __VA_ARGS__                                                                             \
-    };
+/// First in the struct of a rule of one input: what every such rule has. Its kernels are op_forward(n, constants…, x, y) and
+/// op_gx(n, constants…, x, y, gy, gx).
+#define CHALKGRAD_RULE_OF_ONE(op, input, its_role, ...)                                                   \
+    static constexpr const char* name = #op;                                                              \
+    static constexpr const char* inputs[] = {input};                                                      \
+    static constexpr Role role = its_role;                                                                \
+    template <class T> void forward(Ins<T> in, Out<T> y, T*) const {                                      \
+        kernel::op##_forward<T>(y.size(), __VA_ARGS__ __VA_OPT__(, ) in[0].data, y.data);                 \
+    }                                                                                                     \
+    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {               \
+        kernel::op##_gx<T>(y.size(), __VA_ARGS__ __VA_OPT__(, ) in[0].data, y.data, gy.data, gx[0].data); \
+    }
 
-/// In namespace chalkgrad: the function op(x) in all scalars and its entry, which goes on with the arguments of unary_entry.
-#define CHALKGRAD_UNARY_OP(op, Rule, ...)                                      \
-    template <class T> Var<T> op(const Var<T>& x) { return apply(Rule{}, x); } \
-    template Var<double> op(const Var<double>&);                               \
-    template Var<float> op(const Var<float>&);                                 \
-    template Var<long double> op(const Var<long double>&);                     \
-    template Var<Dual<double>> op(const Var<Dual<double>>&);                   \
-    template Var<half> op(const Var<half>&);                                   \
-    template Var<bfloat16> op(const Var<bfloat16>&);                           \
-    CatalogEntry op##_entry() { return unary_entry(#op, plain<Rule>, __VA_ARGS__); }
+namespace chalkgrad {
+
+/// What the rule of a function without constants takes from it.
+template <class F> struct OfFunction {
+    Shape shape(Shapes in) const { return in[0]; }
+    double length_scale(Ins<double> in) const {
+        if constexpr (requires { F::pole; }) return distance_from(F::pole, in[0]);
+        else return 1;
+    }
+    template <class T> void kinks(Ins<T> in, KinkSides& out) const requires(requires { F::kink; }) {
+        for (std::size_t i = 0; i < in[0].size(); ++i) out.branch(0, in[0][i], T(F::kink));
+    }
+};
+
+} // namespace chalkgrad
+
+/// At global scope: all of the op of a function without constants. Behind the role stand the arguments of unary_entry.
+#define CHALKGRAD_UNARY(op, F, role, ...)                                               \
+    CHALKGRAD_UNARY_KERNELS(op, F)                                                      \
+    namespace chalkgrad {                                                               \
+    namespace {                                                                         \
+    struct F##Rule : OfFunction<base::F> {                                              \
+        CHALKGRAD_RULE_OF_ONE(op, "x", role)                                            \
+    };                                                                                  \
+    }                                                                                   \
+    template <class T> Var<T> op(const Var<T>& x) { return apply(F##Rule{}, x); }       \
+    CHALKGRAD_INSTANCES_OF(op, CHALKGRAD_ONE_VAR)                                       \
+    CatalogEntry op##_entry() { return unary_entry(#op, plain<F##Rule>, __VA_ARGS__); } \
+    }
 #endif

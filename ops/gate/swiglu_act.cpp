@@ -1,4 +1,5 @@
 // swiglu_act:  g′ = min(g, gate_limit),  u′ = clip(u, ±up_limit),  y = φ(g′) (u′ + shift),  φ(z) = z σ(αz)
+// gpt_oss_packed: the same with g = p[0::2], u = p[1::2], both limits equal, shift 1
 #include <chalkgrad/ops/gate/swiglu_kernels.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -12,64 +13,105 @@ void swiglu_act_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T sh
     const T* gy, T* gg, T* gu) {
     swiglu_gradients<1>(n, alpha, gate_limit, up_limit, shift, g, u, p, gy, gg, gu);
 }
+template <class T>
+void gpt_oss_packed_forward(
+    std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u, T* p, T* y) {
+    swiglu<2>(n, alpha, gate_limit, up_limit, shift, g, u, p, y);
+}
+template <class T>
+void gpt_oss_packed_gradients(std::size_t n, T alpha, T gate_limit, T up_limit, T shift, const T* g, const T* u,
+    const T* p, const T* gy, T* gg, T* gu) {
+    swiglu_gradients<2>(n, alpha, gate_limit, up_limit, shift, g, u, p, gy, gg, gu);
+}
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_KERNEL(swiglu_act_forward)
 CHALKGRAD_KERNEL(swiglu_act_gradients)
+CHALKGRAD_KERNEL(gpt_oss_packed_forward)
+CHALKGRAD_KERNEL(gpt_oss_packed_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/autograd/tape/pool.hpp>
+#include <fmt/format.h>
+
+#include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/ops/catalog/checks.hpp>
+#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/clamp.hpp>
+#include <chalkgrad/ops/gate/swiglu_act.hpp>
+#include <chalkgrad/ops/shape/slice.hpp>
 
 namespace chalkgrad {
 namespace {
 
-struct SwigluAct {
-    static constexpr const char* name = "swiglu_act";
-    static constexpr const char* inputs[] = {"g", "u"};
+/// Of g and u, or of both packed into one input.
+template <bool packed> struct Swiglu {
+    static constexpr const char* name = packed ? "gpt_oss_packed" : "swiglu_act";
+    static constexpr const char* inputs[] = {packed ? "p" : "g", "u"};
     static constexpr Role role = Role::gate;
+    static constexpr std::size_t step = packed ? 2 : 1;
     SwigluOptions options;
 
     Shape shape(Shapes in) const {
-        require_same_shape(name, "g", in[0], "u", in[1]);
+        const Shape& first = in[0];
+        if (!packed) require_same_shape(name, "g", first, "u", in[1]);
+        else if (first.rank() == 0 || first.last() % 2 != 0)
+            throw Error(fmt::format("{}: p has shape {}; its last axis holds gate and up in turn and must be even",
+                name, to_string(first)));
         require_finite(name, "alpha", options.alpha);
         require_finite(name, "shift_up", options.shift_up);
-        require_limit(name, "gate_limit", options.gate_limit);
+        require_limit(name, packed ? "limit" : "gate_limit", options.gate_limit);
         require_limit(name, "up_limit", options.up_limit);
-        return in[0];
+        return packed ? first.with(first.rank() - 1, first.last() / 2) : first;
     }
-    std::size_t saved(Shapes in) const { return in[0].size(); } // p
+    std::size_t saved(Shapes in) const { return in[0].size() / step; } // p
     void attributes(Attributes& out) const {
+        const auto limit = [](const std::optional<double>& value) { return value ? Attribute(*value) : Attribute(); };
         out.set("alpha", options.alpha);
-        out.set("gate_limit", options.gate_limit ? Attribute(*options.gate_limit) : Attribute());
-        out.set("up_limit", options.up_limit ? Attribute(*options.up_limit) : Attribute());
+        out.set(packed ? "limit" : "gate_limit", limit(options.gate_limit));
+        if (packed) return;
+        out.set("up_limit", limit(options.up_limit));
         out.set("shift_up", options.shift_up);
     }
     double length_scale(Ins<double>) const { return 1 / std::max(1.0, std::abs(options.alpha)); }
     template <class T> void kinks(Ins<T> in, KinkSides& out) const {
-        if (!options.gate_limit && !options.up_limit) return;
-        for (std::size_t i = 0; i < in[0].size(); ++i)
-            swiglu_sides(in[0][i], in[1][i], options.gate_limit, options.up_limit, out);
+        const T *g = in[0].data, *u = ups(in);
+        for (std::size_t i = 0; i < in[0].size(); i += step) {
+            if (options.gate_limit) out.branch(0, g[i], T(*options.gate_limit));
+            if (!options.up_limit) continue;
+            out.branch(1, u[i], T(*options.up_limit));
+            out.branch(2, u[i], T(-*options.up_limit));
+        }
     }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* p) const {
-        kernel::swiglu_act_forward<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
-            limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p, y.data);
+        (packed ? kernel::gpt_oss_packed_forward<T> : kernel::swiglu_act_forward<T>)(y.size(), T(options.alpha),
+            T(options.gate_limit.value_or(HUGE_VAL)), T(options.up_limit.value_or(HUGE_VAL)), T(options.shift_up),
+            in[0].data, ups(in), p, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* p, Outs<T> gx) const {
-        kernel::swiglu_act_gradients<T>(y.size(), T(options.alpha), limit_or_inf<T>(options.gate_limit),
-            limit_or_inf<T>(options.up_limit), T(options.shift_up), in[0].data, in[1].data, p, gy.data, gx[0].data,
-            gx[1].data);
+        (packed ? kernel::gpt_oss_packed_gradients<T> : kernel::swiglu_act_gradients<T>)(y.size(), T(options.alpha),
+            T(options.gate_limit.value_or(HUGE_VAL)), T(options.up_limit.value_or(HUGE_VAL)), T(options.shift_up),
+            in[0].data, ups(in), p, gy.data, gx[0].data, ups(gx));
     }
+
+private:
+    static auto ups(auto list) { return packed ? list[0].data + 1 : list[1].data; }
 };
+using SwigluAct = Swiglu<false>;
+using GptOssPacked = Swiglu<true>;
+
+SwigluOptions packed_options(double alpha, double limit) { return {alpha, limit, limit, 1}; }
 
 } // namespace
 
 template <class T> Var<T> swiglu_act(const Var<T>& g, const Var<T>& u, const SwigluOptions& options) {
     return apply(SwigluAct{options}, g, u);
+}
+template <class T> Var<T> gpt_oss_packed(const Var<T>& p, double alpha, double limit) {
+    return apply(GptOssPacked{packed_options(alpha, limit)}, p);
 }
 
 template <class T> Var<T> swiglu_act_composed(const Var<T>& g, const Var<T>& u, const SwigluOptions& options) {
@@ -78,12 +120,12 @@ template <class T> Var<T> swiglu_act_composed(const Var<T>& g, const Var<T>& u, 
     const Var<T> up = up_limit ? clamp(u, -*up_limit, up_limit) : u;
     return gate * sigmoid(alpha * gate) * (up + shift);
 }
+template <class T> Var<T> gpt_oss_packed_composed(const Var<T>& p, double alpha, double limit) {
+    return swiglu_act_composed(slice(p, "..., ::2"), slice(p, "..., 1::2"), packed_options(alpha, limit));
+}
 
-#define CHALKGRAD_INSTANTIATE(T)                                                    \
-    template Var<T> swiglu_act(const Var<T>&, const Var<T>&, const SwigluOptions&); \
-    template Var<T> swiglu_act_composed(const Var<T>&, const Var<T>&, const SwigluOptions&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(swiglu_act, swiglu_act_composed)
+CHALKGRAD_INSTANCES(gpt_oss_packed, gpt_oss_packed_composed)
 
 namespace {
 
@@ -93,6 +135,18 @@ SwigluOptions swiglu_options(Settings& c) {
         .gate_limit = c.limit("gate_limit"),
         .up_limit = c.limit("up_limit"),
         .shift_up = c.number("shift_up", 0)};
+}
+SwigluOptions packed_options(Settings& c) {
+    c.ignore({"layout"});
+    return packed_options(c.number("alpha", 1.702), c.number("limit", 7));
+}
+
+/// Numbers on all sides of the limits ±2 and none near them: |x| is in (0, 1.8) or (2.2, 3.2).
+Array<double> around_limits(Generator& rng, std::string_view, const Shape& shape) {
+    Array<double> x = rng.uniform(-2.8, 2.8, shape);
+    for (double& v : x)
+        if (std::abs(v) > 1.8) v += v < 0 ? -0.4 : 0.4;
+    return x;
 }
 
 } // namespace
@@ -105,9 +159,25 @@ CatalogEntry swiglu_act_entry() {
             {"plain: g(3,5) u(3,5) alpha=1", "gpt_oss: g(4,11) u(4,11) alpha=1.702 gate_limit=2 up_limit=2 shift_up=1",
                 "gate_clamp: g(2,3) u(2,3) alpha=0.7 gate_limit=2 shift_up=-0.5",
                 "up_clamp: g(7) u(7) alpha=-1.3 up_limit=2", "number: g() u() alpha=1.702 shift_up=1"},
-            [](Generator& rng, std::string_view, const Shape& shape) { return around_limits(rng, shape); })
+            around_limits)
         .with_twin([](auto& c) { return swiglu_act_composed(c.in("g"), c.in("u"), swiglu_options(c)); })
         .with_identities(diagonal_jacobian({"g", "u"}));
+}
+
+CatalogEntry gpt_oss_packed_entry() {
+    return entry("gpt_oss_packed", "swiglu_act(p[..., 0::2], p[..., 1::2]; alpha, limit, limit, 1)", "§15", "p",
+        [](Settings& c) { return rule_of(GptOssPacked{packed_options(c)}); })
+        .with_samples({"rows: p(3,18) alpha=1.702 limit=2", "width_one: p(2,3,2) alpha=1 limit=2",
+                          "inside: p(22) alpha=1.702 limit=7"},
+            around_limits)
+        .with_twin([](auto& c) {
+            const SwigluOptions options = packed_options(c);
+            return gpt_oss_packed_composed(c.in("p"), options.alpha, *options.gate_limit);
+        })
+        .with_identities([](const Sample&) {
+            return std::vector<Identity>{block_diagonal(
+                "0 between pairs", "p", [](std::size_t i) { return i; }, [](std::size_t j) { return j / 2; })};
+        });
 }
 
 } // namespace chalkgrad

@@ -1,5 +1,4 @@
-// What swiglu_act and gpt_oss_packed share: the kernel of one element, the checks of their limits, numbers for their samples.
-// Included by their .cpp files only.
+// The loops of swiglu_act and gpt_oss_packed. Included by swiglu_act.cpp only.
 #pragma once // internal
 
 #include <chalkgrad/autograd/kernel/kernel.hpp>
@@ -85,34 +84,3 @@ FAST inline void swiglu_gradients(std::size_t n, T alpha, T gate_limit, T up_lim
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
-
-#ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
-#include <chalkgrad/ops/gate/swiglu_act.hpp>
-
-namespace chalkgrad {
-
-template <class T> T limit_or_inf(const std::optional<double>& limit) { return T(limit.value_or(HUGE_VAL)); }
-
-template <class T>
-inline void swiglu_sides(
-    T g, T u, const std::optional<double>& gate_limit, const std::optional<double>& up_limit, KinkSides& out) {
-    if (gate_limit) out.branch(0, g, T(*gate_limit));
-    if (up_limit) {
-        out.branch(1, u, T(*up_limit));
-        out.branch(2, u, T(-*up_limit));
-    }
-}
-
-/// Numbers on all sides of the limits ±2 and none near them: |x| is in (0, 1.8) or (2.2, 3.2).
-inline Array<double> around_limits(Generator& rng, const Shape& shape) {
-    Array<double> x = rng.uniform(-2.8, 2.8, shape);
-    for (double& v : x)
-        if (std::abs(v) > 1.8) v += v < 0 ? -0.4 : 0.4;
-    return x;
-}
-
-} // namespace chalkgrad
-#endif

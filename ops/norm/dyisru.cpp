@@ -38,15 +38,15 @@ void dyisru_gradients(std::size_t rows, std::size_t d, const T* x, const T* root
         });
 }
 
-// √b of b, or of r, and r̄ = b̄ σ(r).
+// √b of b, or of r, and r̄ = b̄ σ(r) in the place of b̄.
 template <class T> void root_row(std::size_t d, const T* b, T* root_b) {
     each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(b[j]); });
 }
 template <class T> void softplus_root_row(std::size_t d, T floor, const T* r, T* root_b) {
     each<T>(d, [=](std::size_t j) FAST { root_b[j] = sqrt(Softplus::y(r[j]) + floor); });
 }
-template <class T> void softplus_row_gradient(std::size_t d, const T* r, const T* gb, T* gr) {
-    each<T>(d, [=](std::size_t j) FAST { gr[j] = gb[j] * sigmoid(r[j]); });
+template <class T> void softplus_row_gradient(std::size_t d, const T* r, T* gb) {
+    each<T>(d, [=](std::size_t j) FAST { gb[j] *= sigmoid(r[j]); });
 }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
@@ -71,107 +71,66 @@ CHALKGRAD_KERNEL(softplus_row_gradient)
 namespace chalkgrad {
 namespace {
 
-Shape dyisru_shape(const char* name, const char* b_name, Shapes in) {
-    require_rows(name, in[0]);
-    require_gain(name, b_name, in, 1);
-    require_gain(name, "gamma", in, 2);
-    require_gain(name, "beta", in, 3);
-    return in[0];
-}
-
-/// The forward and backward that both share, for a row of b's roots.
-template <class T> void dyisru_value(Ins<T> in, const T* root_b, Out<T> y) {
-    const BroadcastRow<T> gamma(in[2], y.last(), 1), beta(in[3], y.last(), 0);
-    kernel::dyisru_forward<T>(y.rows(), y.last(), in[0].data, root_b, gamma.data(), beta.data(), y.data);
-}
-template <class T> void dyisru_vjp(Ins<T> in, const T* root_b, In<T> gy, Outs<T> gx, RowGradient<T>& gb) {
-    const std::size_t d = gy.last();
-    const BroadcastRow<T> gamma(in[2], d, 1);
-    RowGradient<T> ggamma(gx[2], d), gbeta(gx[3], d);
-    each_rows(
-        gy.rows(),
-        [&](std::size_t first, std::size_t rows) {
-            const std::size_t at = first * d;
-            kernel::dyisru_gradients<T>(rows, d, in[0].data + at, root_b, gamma.data(), gy.data + at, gx[0].data + at,
-                gb.data(), ggamma.data(), gbeta.data());
-        },
-        gb, ggamma, gbeta);
-}
-
-/// An element bends over √b.
-double shortest_root(std::size_t count, auto b) {
-    double shortest = 1;
-    for (std::size_t i = 0; i < count; ++i)
-        if (b(i) > 0) shortest = std::min(shortest, std::sqrt(b(i)));
-    return shortest;
-}
-
-struct DyisruB {
-    static constexpr const char* name = "dyisru_b";
-    static constexpr const char* inputs[] = {"x", "b", "gamma", "beta"};
+/// Given b, or r with b = softplus(r) + floor.
+template <bool softplus> struct Dyisru {
+    static constexpr const char* name = softplus ? "dyisru_softplus" : "dyisru_b";
+    static constexpr const char* inputs[] = {"x", softplus ? "r" : "b", "gamma", "beta"};
     static constexpr std::size_t required = 2;
     static constexpr Role role = Role::norm;
-
-    Shape shape(Shapes in) const { return dyisru_shape(name, "b", in); }
-    std::size_t saved(Shapes in) const { return in[0].last(); } // √b
-    double length_scale(Ins<double> in) const {
-        return shortest_root(in[1].size(), [&](std::size_t i) { return in[1][i]; });
-    }
-
-    template <class T> void forward(Ins<T> in, Out<T> y, T* root_b) const {
-        const BroadcastRow<T> b(in[1], y.last(), 0);
-        kernel::root_row<T>(y.last(), b.data(), root_b);
-        dyisru_value<T>(in, root_b, y);
-    }
-    template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
-        RowGradient<T> gb(gx[1], gy.last());
-        dyisru_vjp(in, root_b, gy, gx, gb);
-    }
-};
-
-struct DyisruSoftplus {
-    static constexpr const char* name = "dyisru_softplus";
-    static constexpr const char* inputs[] = {"x", "r", "gamma", "beta"};
-    static constexpr std::size_t required = 2;
-    static constexpr Role role = Role::norm;
-    double floor;
+    double floor = 0;
 
     Shape shape(Shapes in) const {
         if (!(floor >= 0 && std::isfinite(floor)))
             throw Error(fmt::format("{}: floor is {}; it must be finite and not negative", name, floor));
-        return dyisru_shape(name, "r", in);
+        require_rows(name, in[0]);
+        for (const std::size_t i : {1, 2, 3}) require_gain(name, inputs[i], in, i);
+        return in[0];
     }
     std::size_t saved(Shapes in) const { return in[0].last(); } // √b
-    void attributes(Attributes& out) const { out.set("floor", floor); }
+    void attributes(Attributes& out) const {
+        if (softplus) out.set("floor", floor);
+    }
+    /// An element bends over √b.
     double length_scale(Ins<double> in) const {
-        return shortest_root(in[1].size(), [&](std::size_t i) { return base::Softplus::y(in[1][i]) + floor; });
+        double shortest = 1;
+        for (std::size_t i = 0; i < in[1].size(); ++i) {
+            const double b = softplus ? base::Softplus::y(in[1][i]) + floor : in[1][i];
+            if (b > 0) shortest = std::min(shortest, std::sqrt(b));
+        }
+        return shortest;
     }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T* root_b) const {
-        const BroadcastRow<T> r(in[1], y.last(), 0);
-        kernel::softplus_root_row<T>(y.last(), T(floor), r.data(), root_b);
-        dyisru_value<T>(in, root_b, y);
+        const std::size_t d = y.last();
+        const BroadcastRow<T> b(in[1], d, 0), gamma(in[2], d, 1), beta(in[3], d, 0);
+        if (softplus) kernel::softplus_root_row<T>(d, T(floor), b.data(), root_b);
+        else kernel::root_row<T>(d, b.data(), root_b);
+        kernel::dyisru_forward<T>(y.rows(), d, in[0].data, root_b, gamma.data(), beta.data(), y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
         const std::size_t d = gy.last();
-        const BroadcastRow<T> r(in[1], d, 0);
-        const Shape row{d};
-        Scratch<T> gb(d);
-        RowGradient<T> sums(Out<T>{gb.data(), &row}, d), gr(gx[1], d);
-        dyisru_vjp(in, root_b, gy, gx, sums);
-        kernel::softplus_row_gradient<T>(d, r.data(), gb.data(), gr.data());
-        gr.store(gr.data());
+        const BroadcastRow<T> b(in[1], d, 0), gamma(in[2], d, 1);
+        RowGradient<T> gb(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
+        each_rows(
+            gy.rows(),
+            [&](std::size_t first, std::size_t rows) {
+                const std::size_t at = first * d;
+                kernel::dyisru_gradients<T>(rows, d, in[0].data + at, root_b, gamma.data(), gy.data + at,
+                    gx[0].data + at, gb.data(), ggamma.data(), gbeta.data());
+                if (softplus) kernel::softplus_row_gradient<T>(d, b.data(), gb.data());
+            },
+            gb, ggamma, gbeta);
     }
 };
 
 } // namespace
 
 template <class T> Var<T> dyisru_b(const Var<T>& x, const Var<T>& b, const Var<T>& gamma, const Var<T>& beta) {
-    return apply(DyisruB{}, x, b, gamma, beta);
+    return apply(Dyisru<false>{}, x, b, gamma, beta);
 }
 template <class T>
 Var<T> dyisru_softplus(const Var<T>& x, const Var<T>& r, const Var<T>& gamma, const Var<T>& beta, double floor) {
-    return apply(DyisruSoftplus{floor}, x, r, gamma, beta);
+    return apply(Dyisru<true>{floor}, x, r, gamma, beta);
 }
 
 template <class T> Var<T> dyisru_b_composed(const Var<T>& x, const Var<T>& b, const Var<T>& gamma, const Var<T>& beta) {
@@ -185,19 +144,14 @@ Var<T> dyisru_softplus_composed(
     return dyisru_b_composed(x, softplus(r) + floor, gamma, beta);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                         \
-    template Var<T> dyisru_b(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&);                \
-    template Var<T> dyisru_softplus(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, double); \
-    template Var<T> dyisru_b_composed(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&);       \
-    template Var<T> dyisru_softplus_composed(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&, double);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(dyisru_b, dyisru_b_composed)
+CHALKGRAD_INSTANCES(dyisru_softplus, dyisru_softplus_composed)
 
 CatalogEntry dyisru_b_entry() {
     return entry("dyisru_b", "gamma x / sqrt(b + x^2) + beta", "§11", "x b gamma? beta?",
         [](Settings& c) {
             c.ignore({"b"});
-            return rule_of(DyisruB{});
+            return rule_of(Dyisru<false>{});
         })
         .with_samples({"affine: x(3,5) b() gamma(5) beta(5)", "row_of_b: x(2,11) b(11) gamma() beta()",
                           "plain: x(2,2,3) b(3)", "row_of_one: x(4,1) b(1) gamma(1)"},
@@ -214,7 +168,7 @@ CatalogEntry dyisru_softplus_entry() {
     return entry("dyisru_softplus", "gamma x / sqrt(softplus(r) + floor + x^2) + beta", "§11", "x r gamma? beta?",
         [](Settings& c) {
             c.ignore({"b"});
-            return rule_of(DyisruSoftplus{c.number("floor", 0)});
+            return rule_of(Dyisru<true>{c.number("floor", 0)});
         })
         .with_samples({"affine: x(3,5) r() gamma(5) beta(5)", "row_of_r: x(2,11) r(11) gamma() floor=0.2",
             "plain: x(2,2,3) r(3) floor=1e-6"})

@@ -91,11 +91,7 @@ template <class T> Var<T> dyt_composed(const Var<T>& x, const Var<T>& alpha, con
     return beta ? y + beta : y;
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                     \
-    template Var<T> dyt(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&); \
-    template Var<T> dyt_composed(const Var<T>&, const Var<T>&, const Var<T>&, const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(dyt, dyt_composed)
 
 CatalogEntry dyt_entry() {
     return entry("dyt", "gamma tanh(alpha x) + beta", "§11", "x alpha gamma? beta?", plain<Dyt>)

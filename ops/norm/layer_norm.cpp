@@ -4,18 +4,19 @@
 
 namespace chalkgrad::CHALKGRAD_ISA {
 
-// Kept of each row: its mean m, the rounding error e of that (which the second centring finds), and r.
+// Kept of each row: its mean m, the rounding error e of that (which the second centring finds), both halved, and r. All is
+// done in halves: the difference of two numbers at the ends of the range stays within it.
 template <class T>
-void layer_norm_forward(std::size_t rows, std::size_t d, T eps, T root_eps, const T* x, const T* gamma, const T* beta,
-    T* m, T* e, T* r, T* y) {
+void layer_norm_forward(std::size_t rows, std::size_t d, T quarter_eps, T half_root_eps, const T* x, const T* gamma,
+    const T* beta, T* m, T* e, T* r, T* y) {
     for (std::size_t t = 0; t < rows; ++t, x += d, y += d) {
-        T mt = mean<T>(d, [=](std::size_t j) FAST { return x[j]; });
-        if (!(mt - mt == 0)) mt = sum<T>(d, [=](std::size_t j) FAST { return x[j] / T(d); }); // Σx overflowed
+        T mt = mean<T>(d, [=](std::size_t j) FAST { return x[j] / 2; });
+        if (!(mt - mt == 0)) mt = sum<T>(d, [=](std::size_t j) FAST { return x[j] / T(2 * d); }); // Σx overflowed
         m[t] = mt;
-        const T et = e[t] = mean<T>(d, [=](std::size_t j) FAST { return x[j] - mt; });
-        const T rt = r[t] =
-            1 / root_mean_square<T>(d, T(d), eps, root_eps, [=](std::size_t j) FAST { return (x[j] - mt) - et; });
-        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (rt * ((x[j] - mt) - et)) + beta[j]; });
+        const T et = e[t] = mean<T>(d, [=](std::size_t j) FAST { return x[j] / 2 - mt; });
+        const T rt = r[t] = T(0.5) / root_mean_square<T>(d, T(d), quarter_eps, half_root_eps,
+                                         [=](std::size_t j) FAST { return (x[j] / 2 - mt) - et; });
+        each<T>(d, [=](std::size_t j) FAST { y[j] = gamma[j] * (2 * rt * ((x[j] / 2 - mt) - et)) + beta[j]; });
     }
 }
 
@@ -29,11 +30,11 @@ void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* 
         const auto mt = at(m), et = at(e), rt = at(r);
         const auto means = mean<T>(d, [=](std::size_t j) FAST {
             const auto h = gamma[j] * at(gy, j);
-            return pair(h, h * (rt * ((at(x, j) - mt) - et)));
+            return pair(h, h * (2 * rt * ((at(x, j) / 2 - mt) - et)));
         });
         const auto a = rt * means.first, b = rt * means.second;
         each<T>(d, [=](std::size_t j) FAST {
-            const auto n = rt * ((at(x, j) - mt) - et), g = at(gy, j);
+            const auto n = 2 * rt * ((at(x, j) / 2 - mt) - et), g = at(gy, j);
             at(gx, j) = (gamma[j] * (rt * g) - a) - n * b;
             ggamma[j] += over_rows(g * n);
             gbeta[j] += over_rows(g);
@@ -79,8 +80,8 @@ struct LayerNorm {
     template <class T> void forward(Ins<T> in, Out<T> y, T* m) const {
         const std::size_t rows = y.rows(), d = y.last();
         const BroadcastRow<T> gamma(in[1], d, 1), beta(in[2], d, 0);
-        kernel::layer_norm_forward<T>(rows, d, T(eps), T(std::sqrt(eps)), in[0].data, gamma.data(), beta.data(), m,
-            m + rows, m + 2 * rows, y.data);
+        kernel::layer_norm_forward<T>(rows, d, T(eps / 4), T(std::sqrt(eps) / 2), in[0].data, gamma.data(), beta.data(),
+            m, m + rows, m + 2 * rows, y.data);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
         const std::size_t rows = gy.rows(), d = gy.last();
@@ -112,11 +113,7 @@ template <class T> Var<T> layer_norm_composed(const Var<T>& x, const Var<T>& gam
     return beta ? y + beta : y;
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                     \
-    template Var<T> layer_norm(const Var<T>&, const Var<T>&, const Var<T>&, double); \
-    template Var<T> layer_norm_composed(const Var<T>&, const Var<T>&, const Var<T>&, double);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(layer_norm, layer_norm_composed)
 
 CatalogEntry layer_norm_entry() {
     return entry("layer_norm", "gamma (x - mean) / sqrt(var + eps) + beta", "§5", "x gamma? beta?",

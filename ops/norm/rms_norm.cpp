@@ -106,11 +106,7 @@ template <class T> Var<T> rms_norm_composed(const Var<T>& x, const Var<T>& gamma
     return !gamma ? n : gain == Gain::one_plus_weight ? n * (1 + gamma) : n * gamma;
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                \
-    template Var<T> rms_norm(const Var<T>&, const Var<T>&, double, Gain, Cast); \
-    template Var<T> rms_norm_composed(const Var<T>&, const Var<T>&, double, Gain);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(rms_norm, rms_norm_composed)
 
 namespace {
 

@@ -76,6 +76,28 @@ void check_scalars_agree(
     });
 }
 
+/// Of a matrix inputs[0] and parameters of its rows: every row is what it is alone, the parameters' gradients are the sums. (Kernels
+/// take several rows at a time.)
+template <class F> void check_rows_alone(F f, const std::vector<Array<double>>& inputs, const std::vector<double>& gy) {
+    const std::size_t rows = inputs[0].shape()[0], d = inputs[0].shape()[1];
+    const auto all = call<double>(f, inputs, gy);
+    std::vector<std::vector<double>> sums(inputs.size(), std::vector<double>(d));
+    for (std::size_t t = 0; t < rows; ++t) {
+        const auto row = [&](const auto& of) {
+            return std::vector<double>(of.begin() + t * d, of.begin() + (t + 1) * d);
+        };
+        std::vector<Array<double>> alone = inputs;
+        alone[0] = Array<double>(std::vector<std::size_t>{d});
+        std::copy_n(inputs[0].data() + t * d, d, alone[0].data());
+        const auto one = call<double>(f, alone, row(gy));
+        check_all(row(all.y), one.y, 1e-14);
+        check_all(row(all.g[0]), one.g[0], 1e-12);
+        for (std::size_t k = 1; k < inputs.size(); ++k)
+            for (std::size_t j = 0; j < d; ++j) sums[k][j] += one.g[k][j];
+    }
+    for (std::size_t k = 1; k < inputs.size(); ++k) check_all(all.g[k], sums[k], 1e-13);
+}
+
 /// f throws Error, its message begins with `op`, and the tape is as long as before.
 template <class F> void check_refused(const Tape& tape, const std::string& op, F f) {
     const std::size_t before = tape.size();

@@ -121,6 +121,23 @@ BOOST_AUTO_TEST_CASE(attributes_are_json_or_words) {
             "--const", "cond=" + golden("where/const_condition/cond.npy")});
 }
 
+// N20: the simplest index reads as a number; steps may be negative, and a slice empty.
+BOOST_AUTO_TEST_CASE(slices_are_text_whatever_they_read_as) {
+    const Folder folder;
+    const std::string x = save(folder, "x.npy", Array<double>{{1, 2}, {3, 4}, {5, 6}});
+    const std::pair<const char*, Array<double>> rows[] = {{"2", Array<double>{5, 6}}, {"-1", Array<double>{5, 6}},
+        {"::-1", Array<double>{{5, 6}, {3, 4}, {1, 2}}}, {"-1:-4:-2", Array<double>{{5, 6}, {1, 2}}},
+        {"2::-1, ::-1", Array<double>{{6, 5}, {4, 3}, {2, 1}}}, {"[0, 1]", Array<double>(2.0)}};
+    for (const auto& [slice, want] : rows) {
+        const Ended ended = call({"eval", "slice", "--in", "x=" + x, "--attr", std::string("slice=") + slice,
+            "--compare", "y=" + save(folder, "y.npy", want), "--out", folder / "out"});
+        BOOST_TEST(ended.status == 0, slice << ": " << ended.out << ended.err);
+    }
+    const Ended none = call({"eval", "slice", "--in", "x=" + x, "--attr", "slice=0:-1:-1", "--out", folder / "out"});
+    BOOST_TEST(none.status == 0, none.err);
+    BOOST_TEST(load_npy(folder / "out/y.npy").size() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(narrow_types_are_kept_as_they_are) {
     const Folder folder;
     for (const char* const type : {"float32", "float16", "bfloat16"}) {

@@ -4,6 +4,7 @@
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
 
 namespace test_activations {
 BOOST_AUTO_TEST_SUITE(activations)
@@ -109,6 +110,25 @@ BOOST_AUTO_TEST_CASE(limits_at_infinity) {
         "relu", {-inf, inf, quiet_nan, 0, -0.0}, {0, inf, quiet_nan, 0, 0}, {0, 1, 0, 0, 0}, 0); // G17: slope 0 at 0
     check_points("sigmoid", {-inf, inf, quiet_nan, 1000}, {0, 1, quiet_nan, 1}, {0, 0, quiet_nan, 0}, 0);
     check_points("softplus", {-inf, inf, quiet_nan}, {0, inf, quiet_nan}, {0, 1, quiet_nan}, 0);
+}
+
+// N03: s (1 − s) and 1 − tanh² are 0 where the slope is still an ordinary number; the same on both sides.
+BOOST_AUTO_TEST_CASE(slopes_in_the_tails) {
+    const std::vector<double> x = {16.75, 30, 36.9, 40, 100, 700};
+    const std::vector<double> slope = {5.3157846892730093e-08, 9.3576229688384233e-14, 9.4304760785268060e-17,
+        4.2483542552915896e-18, 3.7200759760208356e-44, 9.8596765437597708e-305};
+    on_every_isa([&] {
+        for (std::size_t i = 0; i < x.size(); ++i)
+            for (const double sign : {-1., 1.}) {
+                const auto of_tanh = [](const auto& v) { return tanh(v); };
+                check_near(run<double>(find("sigmoid").of_double, {sign * x[i]}).gx[0], slope[i], 1e-14);
+                check_near(run<double>(of_tanh, {sign * x[i] / 2}).gx[0], 4 * slope[i], 1e-14);
+                const float in_float = static_cast<float>(sign * x[i]); // e⁻⁷⁰⁰ is 0 in float
+                const long double e = std::exp(-std::abs(static_cast<long double>(in_float)));
+                check_near(
+                    run<float>(find("sigmoid").of_float, {in_float}).gx[0], e / ((1 + e) * (1 + e)), 1e-6, 1e-45);
+            }
+    });
 }
 
 // Where 1 − y or 1 + erf would have cancelled; digits from 50-digit arithmetic.

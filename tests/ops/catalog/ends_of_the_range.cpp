@@ -1,0 +1,110 @@
+// Every op at the ends of the range of double and float, ±largest, ±least normal and ±subnormal numbers, against long double.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <chalkgrad/autograd/tape/replay.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
+
+#include "../../isa.hpp"
+
+namespace test_ends_of_the_range {
+BOOST_AUTO_TEST_SUITE(ends_of_the_range)
+
+using namespace chalkgrad;
+
+namespace {
+
+/// A value and the gradients of the inputs.
+template <class T> using Numbers = std::vector<std::vector<T>>;
+
+/// The program that leads to y, run anew in T; the cotangent is 1 and −1 in turn.
+template <class T> Numbers<T> run(const Var<double>& y, const std::vector<Var<double>>& inputs) {
+    Replay<T> replay({y});
+    replay.run();
+    std::vector<T> cotangent(y.shape().size());
+    for (std::size_t i = 0; i < cotangent.size(); ++i) cotangent[i] = i % 2 == 0 ? T(1) : T(-1);
+    Numbers<T> result{{replay.values(y.line()), replay.values(y.line()) + cotangent.size()}};
+    replay.backward(y.line(), cotangent.data());
+    for (const Var<double>& x : inputs) {
+        const T* gradient = replay.gradient(x.line());
+        if (gradient == nullptr) result.emplace_back();
+        else result.emplace_back(gradient, gradient + x.shape().size());
+    }
+    return result;
+}
+
+/// Whether `got` is `want` as a T has it. `rounding`: how far off a number may be whatever its size.
+template <class T> bool agree(const std::vector<T>& got, const std::vector<long double>& want, long double rounding) {
+    using Limits = std::numeric_limits<T>;
+    long double largest = 0;
+    for (const long double w : want)
+        if (std::abs(w) <= Limits::max()) largest = std::max(largest, std::abs(w));
+    const long double allowed = 1000 * Limits::epsilon() * largest + 100 * Limits::denorm_min() + rounding;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        const long double w = want[i], g = got[i];
+        const bool may_overflow =
+            std::abs(w) > 0.999L * Limits::max() && std::isinf(g) && std::signbit(g) == std::signbit(w);
+        const bool right = std::isnan(w) ? std::isnan(g) : std::abs(g - w) <= allowed;
+        if (!right && !may_overflow) return false;
+    }
+    return true;
+}
+
+/// The sample with one input's numbers in these proportions and as large as `size`, all of them numbers of a T.
+template <class T> Sample at_size(Sample sample, std::size_t input, T size) {
+    for (NamedArray& x : sample.inputs) {
+        double largest = 0;
+        for (const double v : x.values) largest = std::max(largest, std::abs(v));
+        for (double& v : x.values)
+            v = &x == &sample.inputs[input] ? static_cast<T>(v / largest * static_cast<double>(size))
+                                            : static_cast<T>(v);
+    }
+    return sample;
+}
+
+/// Ops that are not asked for more than a T can do. At the largest number they add up several such numbers, or take differences, on
+/// the way to what would fit; log_softmax has −inf, which counts as masked.
+const std::set<std::string> not_at_the_largest = {"cross_entropy", "div", "log_softmax", "matmul", "mean",
+    "mhc_mix_fixed", "mhc_mix_param", "mul", "sum", "var_biased"};
+/// Large numbers are scores here, which leave only weights of 0 and 1, and rounding.
+const std::set<std::string> not_large = {"mhc_mix_xdep", "sdpa", "sdpa_qknorm", "sdpa_sinks", "sinkhorn_log"};
+/// A quotient by these is out of the range itself, and the sum of several is inf − inf.
+const std::set<std::string> not_small = {"div"};
+/// Weights that sum to 1 cancel.
+const std::set<std::string> of_weights = {"softmax", "log_softmax", "logsumexp"};
+
+template <class T> void check_all_ops() {
+    using Limits = std::numeric_limits<T>;
+    const std::pair<const char*, T> sizes[] = {{"largest", Limits::max()}, {"large", Limits::max() / 1024},
+        {"least normal", Limits::min()}, {"subnormal", Limits::min() / 16}};
+    for (const CatalogEntry& op : chalkgrad::catalog()) {
+        Generator rng(3);
+        for (const Sample& sample : op.samples(rng))
+            for (std::size_t which = 0; which < sample.inputs.size(); ++which)
+                for (const auto& [name, size] : sizes) {
+                    if (size == Limits::max() && (which > 0 || not_at_the_largest.contains(op.name))) continue;
+                    if ((size > 1 ? not_large : not_small).contains(op.name)) continue;
+                    std::vector<Var<double>> inputs;
+                    const Var<double> y = run_sample(op, at_size(sample, which, size), Tape(), &inputs);
+                    const Numbers<long double> want = run<long double>(y, inputs);
+                    const Numbers<T> got = run<T>(y, inputs);
+                    const long double rounding = of_weights.contains(op.name) ? 10 * Limits::epsilon() : 0;
+                    for (std::size_t k = 0; k < want.size(); ++k)
+                        BOOST_TEST(agree(got[k], want[k], rounding),
+                            op.name << ", " << sample.name << ", " << sample.inputs[which].name << " " << name << ": "
+                                    << (k == 0 ? "the value" : "gradient of " + sample.inputs[k - 1].name));
+                }
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(double_at_its_ends) { chalkgrad::testing::on_every_isa(check_all_ops<double>); }
+BOOST_AUTO_TEST_CASE(float_at_its_ends) { chalkgrad::testing::on_every_isa(check_all_ops<float>); }
+
+BOOST_AUTO_TEST_SUITE_END()
+} // namespace test_ends_of_the_range
