@@ -64,8 +64,9 @@ WrongJacobian dense(const detail::CheckedProgram& s, const detail::Block& block)
     block.each([&](std::size_t i, std::size_t j, std::size_t k) {
         const std::size_t at = i * block.columns + j;
         jacobian.analytic[at] = block.analytic[k];
-        jacobian.right[at] = s.has_dual ? block.dual[k] : block.numeric[k];
-        if (!s.has_dual) jacobian.noise[at] = block.slack(k);
+        const double numeric = std::isfinite(block.numeric[k]) ? block.numeric[k] : block.analytic[k]; // not resolved
+        jacobian.right[at] = s.has_dual ? block.dual[k] : numeric;
+        if (!s.has_dual) jacobian.noise[at] = std::isfinite(block.error[k]) ? block.slack(i, k) : 0;
     });
     return jacobian;
 }

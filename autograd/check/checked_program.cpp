@@ -66,7 +66,17 @@ Jacobians::Jacobians(const CheckedProgram& s, const Structure& structure) : inpu
             for (auto matrix : {&Block::analytic, &Block::numeric, &Block::error}) (b.*matrix).assign(stored, 0);
             if (s.has_dual) b.dual.assign(stored, 0);
             b.on_kink.assign(b.columns, 0);
+            b.rounding.assign(b.rows, 0);
         }
+}
+
+Sizes::Sizes(const Block& block, const Matrix& numbers) : row(block.rows, 0), column(block.columns, 0) {
+    block.each([&](std::size_t i, std::size_t j, std::size_t k) {
+        const double size = std::abs(numbers[k]);
+        if (!std::isfinite(size)) return;
+        row[i] = std::max(row[i], size);
+        column[j] = std::max(column[j], size);
+    });
 }
 
 double CheckedProgram::size_of(const Var<double>& v) {

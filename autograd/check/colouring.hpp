@@ -16,11 +16,11 @@ struct ColumnColour {
     Recycling<std::uint32_t> owner; ///< by row of all outputs: its column, or nobody
 };
 
-/// How fast a column moves in a shared run. Were it the same for all, slopes could cancel: those of a softmax add up to
-/// 0. So could those of x0 − x1 − x2 + x3 with weights at equal distances: the bits of the column are mixed (the finaliser of
-/// SplitMix64). Twenty bits, so that no digit is lost when a step is added to an input.
-inline double weight_of(std::size_t column) {
-    std::uint64_t bits = (column + 1) * 0x9E3779B97F4A7C15u;
+/// How fast a column moves in a shared run, one of several independent draws. Were it the same for all, slopes could cancel: those
+/// of a softmax add up to 0. So could those of x0 − x1 − x2 + x3 with weights at equal distances: the bits of column and draw are
+/// mixed (the finaliser of SplitMix64). Twenty bits, so that no digit is lost when a step is added to an input.
+inline double weight_of(std::size_t column, std::uint64_t draw) {
+    std::uint64_t bits = (column + 1) * 0x9E3779B97F4A7C15u + draw * 0xD1B54A32D192ED03u;
     bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
     bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
     return 1 + static_cast<double>((bits ^ bits >> 31) >> 44) * 0x1p-20;

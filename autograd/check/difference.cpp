@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace chalkgrad::detail {
 namespace {
@@ -12,10 +13,10 @@ template <class U> constexpr U epsilon = std::numeric_limits<U>::epsilon();
 
 /// Steps as fractions of a length: truncation of order 6 meets rounding near the seventh root of the unit.
 template <class U> constexpr double fractions[] = {2e-3, 2e-4, 2e-5};
-template <> constexpr double fractions<double>[] = {5e-3, 2e-2, 5e-4};
-/// Smaller ones, with fewer digits, for a kink close by that no op declares.
+template <> constexpr double fractions<double>[] = {2e-2, 5e-3, 5e-4};
+/// Smaller ones, with fewer digits: for an edge of the domain or a kink close by, and for what bends faster than its length says.
 template <class U> constexpr double fine_fractions[] = {2e-6, 2e-7, 2e-8, 2e-9};
-template <> constexpr double fine_fractions<double>[] = {5e-5, 5e-6};
+template <> constexpr double fine_fractions<double>[] = {5e-5, 5e-6, 5e-7, 5e-8};
 
 /// Relative error below which a column is settled.
 template <class U> constexpr double settled_at = 1e-13;
@@ -29,10 +30,20 @@ Slopes unknown(std::size_t n) {
     return {std::vector<double>(n, nan), std::vector<double>(n, nan)};
 }
 
-template <class U> void keep_better(Slopes& best, std::size_t i, Estimate<U> estimate) {
-    if (!std::isfinite(estimate.slope) || estimate.error >= best.error[i]) return;
-    best.slope[i] = static_cast<double>(estimate.slope);
-    best.error[i] = static_cast<double>(estimate.error);
+void keep_better(Slopes& best, std::size_t i, double slope, double error) {
+    if (!std::isfinite(slope) || error >= best.error[i]) return;
+    best.slope[i] = slope;
+    best.error[i] = error;
+}
+
+/// Steps from the largest down.
+template <class U> std::vector<U> steps_of(std::span<const double> fractions, const std::vector<double>& lengths) {
+    std::vector<U> steps;
+    for (const double fraction : fractions)
+        for (const double length : lengths) steps.push_back(step_of<U>(fraction, length));
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+    return steps;
 }
 
 } // namespace
@@ -59,13 +70,39 @@ std::vector<double> lengths(const Var<double>& x) {
     return result;
 }
 
+template <class U>
+Trail<U>::Trail(std::size_t outputs)
+    : best(unknown(outputs)), last_(outputs, {std::numeric_limits<U>::quiet_NaN(), U(0)}) {}
+
+template <class U> void Trail<U>::add(std::size_t i, Estimate<U> estimate, U noise) {
+    if (!std::isfinite(estimate.slope)) return;
+    Estimate<U>& last = last_[i];
+    const U apart = std::abs(last.slope - estimate.slope);
+    const auto believe = [&](U slope, U error) { // at least one digit of it, or as many as rounding leaves
+        if (error <= std::max(std::abs(slope) / 10, 10 * noise))
+            keep_better(best, i, static_cast<double>(slope), static_cast<double>(error));
+    };
+    if (std::abs(static_cast<U>(best.slope[i]) - estimate.slope) > 10 * static_cast<U>(best.error[i]) + 1000 * noise)
+        best.slope[i] = best.error[i] = std::numeric_limits<double>::quiet_NaN(); // what smaller steps do not bear out
+    believe(last.slope, std::max(last.error, apart - noise));
+    believe(estimate.slope, std::max(estimate.error, apart));
+    last = estimate;
+}
+
 template <class U> void Differences<U>::at(U t, Values& values) {
     for (std::size_t k = 0; k < direction_->size(); ++k) {
         const Move& move = (*direction_)[k];
         program_.values(move.leaf)[move.element] = origin_[k] + t * static_cast<U>(move.weight);
     }
-    program_.run(*lines_);
     values.y.clear();
+    try {
+        program_.run(*lines_);
+    } catch (const std::exception&) { // the op refuses such numbers
+        if (t == 0) throw;
+        values.y.assign(here_.y.size(), std::numeric_limits<U>::quiet_NaN());
+        values.sides = here_.sides;
+        return;
+    }
     for (const std::size_t output : outputs_) {
         const U* y = program_.values(output);
         values.y.insert(values.y.end(), y, y + program_.size(output));
@@ -119,13 +156,14 @@ template <class U> bool Differences<U>::as_expected(U h, const Expected& expecte
 }
 
 // Order 2, without an estimate of its own: its truncation is taken for 1e-7.
-template <class U> bool Differences<U>::two_points(U h, Slopes& best) {
+template <class U> bool Differences<U>::two_points(U h, Slopes& found) {
     U step[1];
     if (!around(h, step)) return false;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
         const U up = points_[0].y[i], down = points_[1].y[i], slope = (up - down) / (2 * step[0]);
-        keep_better<U>(
-            best, i, {slope, U(1e-7) * std::abs(slope) + 8 * epsilon<U> * std::max(std::abs(up), std::abs(down)) / h});
+        const U error = U(1e-7) * std::abs(slope) + 8 * epsilon<U> * std::max(std::abs(up), std::abs(down)) / h;
+        found.slope[i] = static_cast<double>(slope);
+        found.error[i] = static_cast<double>(error);
     }
     return true;
 }
@@ -138,7 +176,7 @@ template <class U> U Differences<U>::error_of(U truncation, U noise, U h) const 
 }
 
 // Returns false where the stencil crosses a kink.
-template <class U> bool Differences<U>::central(U h, Slopes& best) {
+template <class U> bool Differences<U>::central(U h, Trail<U>& trail) {
     U step[3];
     if (!around(h, step)) return false;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
@@ -151,7 +189,7 @@ template <class U> bool Differences<U>::central(U h, Slopes& best) {
         Estimate<U> estimate = central_estimate(up, down, step);
         const U noise = 8 * epsilon<U> * largest / h;
         estimate.error = error_of(estimate.error, noise, h);
-        keep_better(best, i, estimate);
+        trail.add(i, estimate, noise);
         // Right slope minus left slope: of a smooth function it grows with the step, at a kink it stays.
         const auto jump = [&](int k) { return std::abs((up[k] - here_.y[i]) - (here_.y[i] - down[k])) / step[k]; };
         bent_ = bent_ || (jump(0) > U(1e-6) * std::abs(estimate.slope) + 4 * noise && jump(2) < 2 * jump(0));
@@ -161,7 +199,7 @@ template <class U> bool Differences<U>::central(U h, Slopes& best) {
 
 // From the point in one direction only, five values: order 4, with order 3 as the estimate. All lie on the side of the
 // point, or, where that is on a kink (`leaves_kink`), on one side of it; else false.
-template <class U> bool Differences<U>::one_sided(U signed_h, bool leaves_kink, Slopes& best) {
+template <class U> bool Differences<U>::one_sided(U signed_h, bool leaves_kink, Trail<U>& trail) {
     for (int k = 0; k < 4; ++k) {
         at(signed_h * U(k + 1), points_[k]);
         if (points_[k].sides != (leaves_kink ? points_[0].sides : here_.sides)) return false;
@@ -173,7 +211,7 @@ template <class U> bool Differences<U>::one_sided(U signed_h, bool leaves_kink, 
         const U third = (-11 * f0 + 18 * f1 - 9 * f2 + 2 * f3) / (6 * h);
         const U largest = std::max({std::abs(f0), std::abs(f1), std::abs(f2), std::abs(f3), std::abs(f4)});
         const U noise = 16 * epsilon<U> * largest / std::abs(h);
-        keep_better<U>(best, i, {fourth, error_of(std::abs(fourth - third), noise, std::abs(h))});
+        trail.add(i, {fourth, error_of(std::abs(fourth - third), noise, std::abs(h))}, noise);
     }
     return true;
 }
@@ -181,6 +219,7 @@ template <class U> bool Differences<U>::one_sided(U signed_h, bool leaves_kink, 
 template <class U> bool Differences<U>::settled(const Slopes& slopes, double relative) const {
     double slope = 0, error = 0;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
+        if (!std::isfinite(here_.y[i])) continue;
         if (std::isnan(slopes.error[i])) return false;
         slope = std::max(slope, std::abs(slopes.slope[i]));
         error = std::max(error, slopes.error[i]);
@@ -213,55 +252,73 @@ Column Differences<U>::along(const std::vector<Move>& direction, const std::vect
 }
 
 template <class U> void Differences<U>::measure(Column& column) {
-    static_cast<Slopes&>(column) = unknown(here_.y.size());
-    bool found = false; // a stencil that crosses no kink
-    const auto try_all = [&](auto&& stencil) {
-        for (const double fraction : fractions<U>)
-            for (const double length : lengths_) {
-                found |= stencil(step_of<U>(fraction, length));
-                if (found && settled(column, settled_at<U>)) return;
-            }
+    Trail<U> middle(here_.y.size());
+    Slopes& slopes = column;
+    bool found = quick_ && two_points(step_of<U>(6e-6, std::sqrt(lengths_.front() * lengths_.back())), slopes);
+    if (found) return;
+    const auto try_all = [&](auto&& stencil) { // until one that crosses no kink settles
+        for (const U h : steps_of<U>(fractions<U>, lengths_)) {
+            found |= stencil(h);
+            if (found && h <= static_cast<U>(lengths_.back()) && settled(middle.best, settled_at<U>)) break;
+        }
+        slopes = middle.best;
     };
-    if (quick_) found = two_points(step_of<U>(6e-6, std::sqrt(lengths_.front() * lengths_.back())), column);
-    if (!found) try_all([&](U h) { return central(h, column); });
+    try_all([&](U h) { return central(h, middle); });
     if (!found) // close to a kink: look away from it
-        try_all([&](U h) { return one_sided(h, false, column) || one_sided(-h, false, column); });
+        try_all([&](U h) { return one_sided(h, false, middle) || one_sided(-h, false, middle); });
     if (!found) on_kink(column);
-    else if (!quick_ && (bent_ || !settled(column, suspicious_at<U>))) look_closer(column);
+    else if (bent_ || !settled(column, suspicious_at<U>)) look_closer(column, middle);
 }
 
 template <class U> void Differences<U>::on_kink(Column& column) {
-    Slopes left = unknown(here_.y.size()), right = left;
-    for (const double fraction : fractions<U>) {
-        one_sided(-step_of<U>(fraction, lengths_.back()), true, left);
-        one_sided(step_of<U>(fraction, lengths_.back()), true, right);
+    Trail<U> left(here_.y.size()), right = left;
+    for (const U h : steps_of<U>(fractions<U>, {lengths_.back()})) {
+        one_sided(-h, true, left);
+        one_sided(h, true, right);
     }
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
-        column.slope[i] = (left.slope[i] + right.slope[i]) / 2;
-        column.error[i] = std::max(left.error[i], right.error[i]);
+        column.slope[i] = (left.best.slope[i] + right.best.slope[i]) / 2;
+        column.error[i] = std::max(left.best.error[i], right.best.error[i]);
     }
-    column.both_sides.emplace(std::move(left), std::move(right));
+    column.both_sides.emplace(std::move(left.best), std::move(right.best));
 }
 
-// Central differences did not settle, or look bent: perhaps a kink that no op declares lies here or close by. Both
-// sides are then looked at alone, with smaller steps too.
-template <class U> void Differences<U>::look_closer(Column& column) {
+/// Below those of fractions: smaller parts of the shortest length, and parts of a moved number that is smaller than that.
+template <class U> std::vector<U> Differences<U>::fine_steps() const {
+    std::vector<U> steps = steps_of<U>(fine_fractions<U>, {lengths_.back()});
+    double smallest = lengths_.back();
+    for (std::size_t k = 0; k < origin_.size(); ++k)
+        if (origin_[k] != 0)
+            smallest =
+                std::min(smallest, static_cast<double>(std::abs(origin_[k])) / std::abs((*direction_)[k].weight));
+    if (smallest < lengths_.back())
+        for (const U h : steps_of<U>(fractions<U>, {smallest})) steps.push_back(h);
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+    return steps;
+}
+
+// Central differences did not settle, or look bent: perhaps an edge of the domain, or a kink that no op declares, lies here or close
+// by. Both sides are then looked at alone, with smaller steps too.
+template <class U> void Differences<U>::look_closer(Column& column, Trail<U>& middle) {
     const std::size_t n = here_.y.size();
-    Slopes left = unknown(n), right = unknown(n);
-    const auto both = [&](double fraction) {
-        for (const double length : lengths_) {
-            const U h = step_of<U>(fraction, length);
-            one_sided(-h, false, left);
-            one_sided(h, false, right);
-        }
-    };
-    for (const double fraction : fractions<U>) both(fraction);
-    for (const double fraction : fine_fractions<U>) both(fraction);
+    Trail<U> left_trail(n), right_trail(n);
+    for (const U h : steps_of<U>(fractions<U>, lengths_)) {
+        one_sided(-h, false, left_trail);
+        one_sided(h, false, right_trail);
+    }
+    for (const U h : fine_steps()) {
+        central(h, middle);
+        one_sided(-h, false, left_trail);
+        one_sided(h, false, right_trail);
+    }
+    const Slopes &left = left_trail.best, &right = right_trail.best;
+    for (std::size_t i = 0; i < n; ++i) keep_better(column, i, middle.best.slope[i], middle.best.error[i]);
     // A large step over a kink close by looks like a slope too. The smallest step has few digits, enough to tell.
-    Slopes finest_left = unknown(n), finest_right = finest_left;
-    const U least = step_of<U>(2e-9, lengths_.back());
-    one_sided(-least, false, finest_left);
-    one_sided(least, false, finest_right);
+    Trail<U> finest_left(n), finest_right(n);
+    for (const double fraction : {4e-9, 2e-9}) {
+        one_sided(-step_of<U>(fraction, lengths_.back()), false, finest_left);
+        one_sided(step_of<U>(fraction, lengths_.back()), false, finest_right);
+    }
     // Far in saturation everything bends within a rounding error of x: no one could tell a kink there.
     const bool believable = lengths_.front() <= 1e4 * lengths_.back();
     double steepest = 0;
@@ -271,7 +328,7 @@ template <class U> void Differences<U>::look_closer(Column& column) {
         const double l = left.slope[i], r = right.slope[i], size = std::max(std::abs(l), std::abs(r)),
                      jump = std::abs(l - r);
         const double worse = std::max(left.error[i], right.error[i]);
-        const double closest_l = finest_left.slope[i], closest_r = finest_right.slope[i];
+        const double closest_l = finest_left.best.slope[i], closest_r = finest_right.best.slope[i];
         if (believable && worse <= 1e-6 * size && jump > 1e-5 * size + 20 * worse + 1e-9 * steepest) {
             if (std::abs(closest_l - closest_r) > 0.5 * jump) {
                 column.declared = false;
@@ -285,10 +342,10 @@ template <class U> void Differences<U>::look_closer(Column& column) {
             column.error[i] = is_left ? left.error[i] : right.error[i];
             continue;
         }
-        keep_better<double>(column, i, {l, left.error[i]});
-        keep_better<double>(column, i, {r, right.error[i]});
+        keep_better(column, i, l, left.error[i]);
+        keep_better(column, i, r, right.error[i]);
     }
-    if (!column.declared) column.both_sides.emplace(std::move(left), std::move(right));
+    if (!column.declared) column.both_sides.emplace(left, right);
 }
 
 template class Differences<double>;

@@ -60,10 +60,24 @@ struct Column : Slopes {
 };
 
 /// What the backward says the slopes are, by output element, and the size of slopes that are judged with each. A short stencil
-/// that agrees settles a column; one that does not, or cannot tell, is followed by longer ones.
+/// that agrees settles a column; one that does not, or cannot tell, is followed by others.
 struct Expected {
     std::vector<double> slope, size;
     double tolerance = 0; ///< as a fraction of the size
+};
+
+/// Estimates from ever smaller steps. Each is believed as far as the one from the next step agrees: steps that leave the domain, or
+/// outrun the function, give estimates that look good by chance, but no two of the same value.
+template <class U> class Trail {
+public:
+    explicit Trail(std::size_t outputs);
+    /// `noise`: what rounding alone may make of this slope.
+    void add(std::size_t i, Estimate<U> estimate, U noise);
+
+    Slopes best;
+
+private:
+    std::vector<Estimate<U>> last_;
 };
 
 /// How much of a slope dy/dx may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x / length are
@@ -104,13 +118,14 @@ private:
     void go_to(const std::vector<std::uint32_t>& lines);
     void measure(Column& column);
     bool as_expected(U h, const Expected& expected, Slopes& found);
-    bool two_points(U h, Slopes& best);
+    bool two_points(U h, Slopes& found);
     U error_of(U truncation, U noise, U h) const;
-    bool central(U h, Slopes& best);
-    bool one_sided(U signed_h, bool leaves_kink, Slopes& best);
+    bool central(U h, Trail<U>& trail);
+    bool one_sided(U signed_h, bool leaves_kink, Trail<U>& trail);
     bool settled(const Slopes& slopes, double relative) const;
+    std::vector<U> fine_steps() const;
     void on_kink(Column& column);
-    void look_closer(Column& column);
+    void look_closer(Column& column, Trail<U>& middle);
 
     Replay<U>& program_;
     const std::vector<std::size_t> outputs_;

@@ -40,8 +40,9 @@ Findings check_in_full(CheckedProgram& s, Jacobians& jacobians) {
     std::optional<Measured> measured;
     if (s.finds_structure) measured = measure_jacobians(s, find_structure(s));
     if (!measured) measured = measure_jacobians(s, Structure(s.inputs.size()));
+    Findings found = s.options.quick ? Findings() : check_kinks(s, *measured);
+    found += measured->found;
     jacobians = std::move(measured->jacobians);
-    Findings found = std::move(measured->found);
     measure_rounding(s, jacobians);
     if (s.has_dual) found += check_transpose(s, jacobians);
     found += judge(s, jacobians);
@@ -83,7 +84,8 @@ GradcheckReport check(CheckedProgram& s, Findings& found) {
     Jacobians jacobians;
     found += check_backward(s, jacobians);
     if (!s.options.quick)
-        for (const auto step : {check_custom_identities, check_operands, check_kernels, check_second_order})
+        for (const auto step :
+            {check_custom_identities, check_operands, check_kernels, check_second_order, check_elsewhere})
             if (!found.failed() && (step != check_second_order || s.has_dual)) found += step(s);
     return with_blind_spots(s, jacobians, verdict_of(s, found));
 }

@@ -1,6 +1,8 @@
 // The Jacobian of a program under check, by pairs of output and input, as each oracle sees it.
 #pragma once // internal
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <new>
 #include <vector>
@@ -50,8 +52,9 @@ struct Block {
     Matrix input_rounding;      ///< how much rounding its inputs changes the backward's; empty: not measured
     Matrix evaluation_rounding; ///< what the backward loses in double beside long double, where that can be rounding;
                                 ///< empty: not measured
-    double rounding = 0;        ///< of a slope in double: units in the last place of max|y| / smallest length
-    std::vector<char> on_kink;  ///< by column: 1 for a kink that an op declares, 2 for one that only differences show
+    std::vector<double>
+        rounding; ///< by row: of a slope in double, and what the forward's own rounding hides from differences
+    std::vector<char> on_kink; ///< by column: 1 for a kink that an op declares, 2 for one that only differences show
     std::size_t stored() const { return analytic.size(); }
     bool is_dense() const { return stored() == rows * columns; }
     /// Calls f(row, column, where its numbers are) for every element of the spans.
@@ -63,11 +66,29 @@ struct Block {
         const Span span = spans[row];
         for (std::size_t n = 0; n < span.count; ++n) f(span.first + n, span.at + n);
     }
-    /// What an element may be off for reasons of rounding, the differences' and the backward's own.
-    double slack(std::size_t k) const {
-        return 10 * error[k] + rounding + (input_rounding.empty() ? 0 : 30 * input_rounding[k]) +
+    /// What element k, of row i, may be off for reasons of rounding: the backward's own, and the differences' too.
+    double rounding_slack(std::size_t i, std::size_t k) const {
+        return rounding[i] + (input_rounding.empty() ? 0 : 30 * input_rounding[k]) +
                (evaluation_rounding.empty() ? 0 : evaluation_rounding[k]);
     }
+    double slack(std::size_t i, std::size_t k) const { return 10 * error[k] + rounding_slack(i, k); }
+    /// Whether element k, of row i, is off by more than rounding, of differences or of dual numbers. It is judged by `size`.
+    bool is_wrong(std::size_t i, std::size_t k, double size, double tolerance) const {
+        if (std::abs(analytic[k] - numeric[k]) > tolerance * size + slack(i, k)) return true;
+        return !dual.empty() &&
+               std::abs(analytic[k] - dual[k]) >
+                   tolerance * std::max(std::abs(analytic[k]), std::abs(dual[k])) + rounding_slack(i, k);
+    }
+};
+
+/// The largest numbers of the rows and columns of a block, of those that are finite. An element is judged by the smaller one of
+/// its own two: small slopes beside large ones are slopes too.
+struct Sizes {
+    Sizes(const Block& block, const Matrix& numbers);
+
+    std::vector<double> row, column;
+    double of(std::size_t i, std::size_t j) const { return std::min(row[i], column[j]); }
+    double largest() const { return row.empty() ? 0 : *std::max_element(row.begin(), row.end()); }
 };
 
 /// By input the spans of all output elements, one output behind the other; nothing for an input that all of them may depend on.

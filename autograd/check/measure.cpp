@@ -1,6 +1,7 @@
 // The Jacobian as the backward, dual numbers and differences see it; columns of one colour share a run.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,14 +11,6 @@
 
 namespace chalkgrad::detail {
 namespace {
-
-/// The size of the largest element, to judge others by.
-double scale_of(const Matrix& numbers) {
-    double scale = 0;
-    for (const double v : numbers)
-        if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
-    return scale;
-}
 
 /// Calls f(block, row in the block, row of all outputs) for every output element.
 template <class F> void each_row(Jacobians& jacobians, std::size_t x, F f) {
@@ -32,21 +25,23 @@ template <class F> void each_row(Jacobians& jacobians, std::size_t x, F f) {
 class Backward {
 public:
     Backward(const CheckedProgram& s, Jacobians& jacobians, std::size_t x)
-        : jacobians_(jacobians), x_(x), expected_{std::vector<double>(s.rows), {}, 0.1 * s.options.tolerance} {
-        for (std::size_t y = 0; y < s.outputs.size(); ++y)
-            expected_.size.insert(expected_.size.end(), s.outputs[y].size(), scale_of(jacobians.block(y, x).analytic));
+        : jacobians_(jacobians),
+          x_(x),
+          judges_each_(!s.has_dual),
+          expected_{std::vector<double>(s.rows), std::vector<double>(s.rows), 0.1 * s.options.tolerance} {
+        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
+            const Block& b = jacobians.block(y, x);
+            sizes_.emplace_back(b, b.analytic);
+        }
     }
-    /// When column j moves alone, and when a colour moves together; good until the next call.
-    const Expected& of(std::size_t j) {
+    /// When a colour moves together, each column at its weight; good until the next call.
+    const Expected& of(const ColumnColour& colour, const std::vector<double>& weights) {
         each_row(jacobians_, x_, [&](Block& b, std::size_t i, std::size_t row) {
-            expected_.slope[row] = b.spans[i].holds(j) ? b.analytic[b.spans[i][j]] : 0;
-        });
-        return expected_;
-    }
-    const Expected& of(const ColumnColour& colour) {
-        each_row(jacobians_, x_, [&](Block& b, std::size_t i, std::size_t row) {
-            const std::size_t j = colour.owner[row];
-            expected_.slope[row] = j == nobody ? 0 : weight_of(j) * b.analytic[b.spans[i][j]];
+            const std::size_t j = colour.columns.size() == 1 ? colour.columns[0] : colour.owner[row];
+            const bool depends = j != nobody && b.spans[i].holds(j);
+            expected_.slope[row] = depends ? weights[j] * b.analytic[b.spans[i][j]] : 0;
+            // Where there are dual numbers, these judge the small ones.
+            expected_.size[row] = judges_each_ && depends ? sizes_[b.output].of(i, j) : sizes_[b.output].largest();
         });
         return expected_;
     }
@@ -54,106 +49,170 @@ public:
 private:
     Jacobians& jacobians_;
     const std::size_t x_;
+    const bool judges_each_;
+    std::vector<Sizes> sizes_; ///< by output
     Expected expected_;
 };
 
 /// Whether a shared run gives slopes as expected: then each belongs to the owner of its row.
-bool believable(const Expected& expected, const std::vector<double>& slopes, const std::vector<double>& slack) {
-    for (std::size_t row = 0; row < slopes.size(); ++row)
-        if (!(std::abs(slopes[row] - expected.slope[row]) <= expected.tolerance * expected.size[row] + slack[row]))
+bool believable(const Expected& expected, const Column& column) {
+    for (std::size_t row = 0; row < column.slope.size(); ++row)
+        if (!(std::abs(column.slope[row] - expected.slope[row]) <=
+                expected.tolerance * expected.size[row] + column.error[row]))
             return false;
-    return true;
+    return !column.both_sides;
 }
 
 // At a kink the value must lie between the slopes on both sides.
-void note_kink(const CheckedProgram& s, Findings& found, const Block& b, std::size_t i, std::size_t j,
+void note_kink(const CheckedProgram& s, Measured& measured, const Block& b, std::size_t i, std::size_t j,
     const Column& column, std::size_t row) {
     const Slopes &left = column.both_sides->first, &right = column.both_sides->second;
     const Var<double>&x = s.inputs[b.input], &y = s.outputs[b.output];
     const double l = left.slope[row], r = right.slope[row], a = b.analytic[b.spans[i][j]];
     const double slack = s.options.tolerance * std::max(std::abs(l), std::abs(r)) +
-                         10 * (left.error[row] + right.error[row]) + b.rounding;
+                         10 * (left.error[row] + right.error[row]) + b.rounding[i];
     if (std::abs(l - r) <= slack && std::abs(a - l) <= slack) return; // smooth along this output
-    const bool between = a >= std::min(l, r) - slack && a <= std::max(l, r) + slack;
-    found.report.kinks.push_back({describe(x), multi_index(j, x.shape()), multi_index(i, y.shape()), l, r, a,
+    measured.bends[row] |= l < r ? 1 : 2;
+    measured.found.report.kinks.push_back({describe(x), multi_index(j, x.shape()), multi_index(i, y.shape()), l, r, a,
         (a - l) / (r - l), column.declared});
-    if (between) return;
-    ++found.report.failed;
-    found.say(fmt::format(
-        "on a kink of {}[{}] the backward gives {:.6g}, outside the slopes {:.6g} (left) and {:.6g} (right)",
-        describe(x), fmt::join(multi_index(j, x.shape()), ", "), a, l, r));
+    if (a < std::min(l, r) - slack || a > std::max(l, r) + slack)
+        measured.outside.push_back(fmt::format(
+            "on a kink of {}[{}] the backward gives {:.6g}, outside the slopes {:.6g} (left) and {:.6g} (right)",
+            describe(x), fmt::join(multi_index(j, x.shape()), ", "), a, l, r));
 }
+
+/// Where an oracle puts its slopes, and how far they may be off.
+struct Place {
+    Matrix Block::*slope;
+    Matrix Block::*error = nullptr;
+};
 
 /// The numbers of a column that moved alone; false where an output depends on it outside its span.
 bool put_single(const CheckedProgram& s, Measured& measured, std::size_t x, std::size_t j, const Column& column,
-    const Expected& expected) {
+    const Expected& expected, Place place) {
     bool holds = true;
     each_row(measured.jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
         if (!b.spans[i].holds(j)) {
             const auto is_zero = [&](const Slopes& slopes) {
                 return std::abs(slopes.slope[row]) <=
-                       expected.tolerance * expected.size[row] + slopes.error[row] + b.rounding;
+                       expected.tolerance * expected.size[row] + slopes.error[row] + b.rounding[i];
             };
             holds = holds && is_zero(column) &&
                     (!column.both_sides || (is_zero(column.both_sides->first) && is_zero(column.both_sides->second)));
             return;
         }
-        b.numeric[b.spans[i][j]] = column.slope[row];
-        b.error[b.spans[i][j]] = column.error[row];
+        const std::size_t at = b.spans[i][j];
+        (b.*place.slope)[at] = column.slope[row];
+        if (place.error != nullptr) (b.*place.error)[at] = column.error[row];
         if (!column.both_sides) return;
         b.on_kink[j] = column.declared ? 1 : 2;
-        note_kink(s, measured.found, b, i, j, column, row);
+        note_kink(s, measured, b, i, j, column, row);
     });
     return holds;
 }
 
+/// The columns of input x as an oracle sees them: along(columns, weights, expected, column) moves some of them together. Those of one
+/// colour share a run for each of the draws of weights; where one of these gives other slopes than the backward, each runs alone.
 /// False where the structure does not hold.
-template <class U> bool fill_differences(const CheckedProgram& s, Measured& measured) {
+template <class Along>
+bool fill_columns(const CheckedProgram& s, Measured& measured, std::size_t x, std::vector<std::uint64_t> draws,
+    Place place, Along along) {
     Jacobians& jacobians = measured.jacobians;
+    Backward backward(s, jacobians, x);
+    std::vector<double> weights(s.inputs[x].size());
+    Column column;
+    for (const ColumnColour& colour : colour_columns(jacobians, x)) {
+        bool shared = colour.columns.size() > 1;
+        for (std::size_t n = 0; n < draws.size() && shared; ++n) {
+            for (const std::size_t j : colour.columns) weights[j] = weight_of(j, draws[n]);
+            const Expected& expected = backward.of(colour, weights);
+            along(colour.columns, weights, expected, column);
+            shared = believable(expected, column);
+        }
+        if (shared) {
+            each_row(jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
+                const std::uint32_t j = colour.owner[row];
+                if (j == nobody) return;
+                (b.*place.slope)[b.spans[i][j]] = column.slope[row] / weights[j];
+                if (place.error != nullptr) (b.*place.error)[b.spans[i][j]] = column.error[row];
+            });
+            continue;
+        }
+        for (const std::size_t j : colour.columns) {
+            const ColumnColour alone{{j}, {}};
+            weights[j] = 1;
+            const Expected& expected = backward.of(alone, weights);
+            along(alone.columns, weights, expected, column);
+            if (!put_single(s, measured, x, j, column, expected, place)) return false;
+        }
+    }
+    return true;
+}
+
+/// What rounding may change of a slope in double, and of one in differences whose unit is epsilon. Inside the forward, numbers of the
+/// size of x / length are rounded, and weigh what is as large as y: slopes below that, over a step of a thousandth of the length, are not
+/// seen. Rows that depend on the same inputs are taken together.
+void set_rounding(const CheckedProgram& s, Block& b, double epsilon) {
+    const double length = s.shortest(b.input);
+    const double *x = s.inputs[b.input].data(), *y = s.outputs[b.output].data();
+    std::map<std::pair<std::size_t, std::size_t>, double> largest; // output, by span
+    for (std::size_t i = 0; i < b.rows; ++i) {
+        double& size = largest[{b.spans[i].first, b.spans[i].count}];
+        if (std::isfinite(y[i])) size = std::max(size, std::abs(y[i]));
+    }
+    std::map<std::pair<std::size_t, std::size_t>, double> rounding;
+    for (const auto& [span, size] : largest) {
+        double reach = length;
+        for (std::size_t j = span.first; j < span.first + span.second; ++j)
+            if (std::isfinite(x[j])) reach = std::max(reach, std::abs(x[j]));
+        rounding[span] = 4 * std::numeric_limits<double>::epsilon() * size / length +
+                         16 * epsilon * reach / length / (1e-3 * length) * std::max(1.0, size);
+    }
+    for (std::size_t i = 0; i < b.rows; ++i) b.rounding[i] = rounding[{b.spans[i].first, b.spans[i].count}];
+}
+
+/// By differences in U.
+template <class U> bool fill_differences(const CheckedProgram& s, Measured& measured) {
     Replay<U> program(s.outputs);
     Differences<U> differences(program, s.output_lines, s.options.quick);
+    const bool confirms = !s.options.quick && std::is_same_v<U, long double>;
+    const std::uint64_t draw = 3 * s.options.seed;
+    std::vector<Move> direction;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
-        const std::size_t line = s.inputs[x].line();
-        const double shortest = s.shortest(x);
-        // Inside the forward, numbers of the size of x / length are rounded, and weigh what is as large as y: slopes below
-        // that, over a step of a thousandth of the length, are not seen.
-        const double unseen = 16 * static_cast<double>(std::numeric_limits<U>::epsilon()) *
-                              std::max(1.0, CheckedProgram::size_of(s.inputs[x]) / shortest) / (1e-3 * shortest);
-        for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-            const double size = CheckedProgram::size_of(s.outputs[y]);
-            jacobians.block(y, x).rounding =
-                4 * std::numeric_limits<double>::epsilon() * size / shortest + unseen * std::max(1.0, size);
-        }
-        Backward backward(s, jacobians, x);
-        const bool confirms = !s.options.quick && std::is_same_v<U, long double>;
-        const auto along = [&](const std::vector<std::size_t>& columns, const Expected& expected) {
-            std::vector<Move> direction;
-            for (const std::size_t j : columns) direction.push_back({line, j, columns.size() == 1 ? 1 : weight_of(j)});
-            return differences.along(direction, s.dependents[x], s.lengths[x], confirms ? &expected : nullptr);
+        for (std::size_t y = 0; y < s.outputs.size(); ++y)
+            set_rounding(s, measured.jacobians.block(y, x), static_cast<double>(std::numeric_limits<U>::epsilon()));
+        const auto along = [&](const std::vector<std::size_t>& columns, const std::vector<double>& weights,
+                               const Expected& expected, Column& column) {
+            direction.clear();
+            for (const std::size_t j : columns) direction.push_back({s.inputs[x].line(), j, weights[j]});
+            column = differences.along(direction, s.dependents[x], s.lengths[x], confirms ? &expected : nullptr);
         };
-        const auto by_itself = [&](std::size_t j) {
-            const Expected& expected = backward.of(j);
-            return put_single(s, measured, x, j, along({j}, expected), expected);
+        // Dual numbers have taken one draw already.
+        const std::vector<std::uint64_t> draws =
+            s.has_dual ? std::vector<std::uint64_t>{draw + 1} : std::vector<std::uint64_t>{draw + 1, draw + 2};
+        if (!fill_columns(s, measured, x, draws, {&Block::numeric, &Block::error}, along)) return false;
+    }
+    return true;
+}
+
+/// Exact columns: forwards in dual numbers.
+bool fill_dual(const CheckedProgram& s, Measured& measured) {
+    Replay<Dual<double>> program(s.outputs);
+    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
+        Dual<double>* numbers = program.values(s.inputs[x].line());
+        const auto along = [&](const std::vector<std::size_t>& columns, const std::vector<double>& weights,
+                               const Expected&, Column& column) {
+            for (const std::size_t j : columns) numbers[j].d = weights[j];
+            program.run(s.dependents[x]);
+            for (const std::size_t j : columns) numbers[j].d = 0;
+            column.slope.resize(s.rows);
+            column.error.resize(s.rows, 0);
+            each_row(measured.jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
+                column.slope[row] = program.values(s.output_lines[b.output])[i].d;
+            });
         };
-        for (const ColumnColour& colour : colour_columns(jacobians, x)) {
-            if (colour.columns.size() == 1) {
-                if (!by_itself(colour.columns[0])) return false;
-                continue;
-            }
-            const Expected& expected = backward.of(colour);
-            const Column column = along(colour.columns, expected);
-            if (!column.both_sides && believable(expected, column.slope, column.error)) {
-                each_row(jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
-                    const std::uint32_t j = colour.owner[row];
-                    if (j == nobody) return;
-                    b.numeric[b.spans[i][j]] = column.slope[row] / weight_of(j);
-                    b.error[b.spans[i][j]] = column.error[row];
-                });
-            } else {
-                for (const std::size_t j : colour.columns)
-                    if (!by_itself(j)) return false;
-            }
-        }
+        if (!fill_columns(s, measured, x, {3 * s.options.seed}, {&Block::dual}, along)) return false;
+        program.run(s.dependents[x]);
     }
     return true;
 }
@@ -178,46 +237,6 @@ void each_sweep(const CheckedProgram& s, Jacobians& jacobians, Replay<U>& progra
     }
 }
 
-/// Exact columns: one forward in dual numbers for each colour. False where the structure does not hold.
-bool fill_dual(const CheckedProgram& s, Jacobians& jacobians) {
-    bool holds = true;
-    Replay<Dual<double>> program(s.outputs);
-    std::vector<double> slopes(s.rows), exactly(s.rows, 0);
-    for (std::size_t x = 0; x < s.inputs.size(); ++x) {
-        const std::size_t line = s.inputs[x].line();
-        const auto run = [&](const std::vector<std::size_t>& columns) {
-            for (const std::size_t j : columns) program.values(line)[j].d = columns.size() == 1 ? 1 : weight_of(j);
-            program.run(s.dependents[x]);
-            for (const std::size_t j : columns) program.values(line)[j].d = 0;
-            each_row(jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
-                slopes[row] = program.values(s.output_lines[b.output])[i].d;
-            });
-        };
-        Backward backward(s, jacobians, x);
-        for (const ColumnColour& colour : colour_columns(jacobians, x)) {
-            run(colour.columns);
-            if (colour.columns.size() > 1 && believable(backward.of(colour), slopes, exactly)) {
-                each_row(jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
-                    const std::uint32_t j = colour.owner[row];
-                    if (j != nobody) b.dual[b.spans[i][j]] = slopes[row] / weight_of(j);
-                });
-                continue;
-            }
-            for (const std::size_t j : colour.columns) {
-                if (colour.columns.size() > 1) run({j});
-                const Expected& expected = backward.of(j);
-                each_row(jacobians, x, [&](Block& b, std::size_t i, std::size_t row) {
-                    if (b.spans[i].holds(j)) b.dual[b.spans[i][j]] = slopes[row];
-                    else if (!(std::abs(slopes[row]) <= expected.tolerance * expected.size[row])) holds = false;
-                });
-            }
-        }
-        if (!holds) return false;
-        program.run(s.dependents[x]);
-    }
-    return true;
-}
-
 } // namespace
 
 void fill_backward(CheckedProgram& s, Jacobians& jacobians, Matrix Block::*matrix) {
@@ -226,9 +245,9 @@ void fill_backward(CheckedProgram& s, Jacobians& jacobians, Matrix Block::*matri
 }
 
 std::optional<Measured> measure_jacobians(CheckedProgram& s, const Structure& structure) {
-    Measured measured{Jacobians(s, structure), {}};
+    Measured measured{Jacobians(s, structure), {}, std::vector<char>(s.rows, 0), {}};
     fill_backward(s, measured.jacobians, &Block::analytic);
-    if (s.has_dual && !fill_dual(s, measured.jacobians)) return {};
+    if (s.has_dual && !fill_dual(s, measured)) return {};
     if (s.has_dual ? fill_differences<long double>(s, measured) : fill_differences<double>(s, measured))
         return measured;
     return {};
@@ -256,17 +275,14 @@ void measure_evaluation_rounding(CheckedProgram& s, Jacobians& jacobians) {
 // A slope that rounding of the inputs changes as much as the disagreement is not known better than that.
 void measure_rounding(CheckedProgram& s, Jacobians& jacobians) {
     const auto suspicious = [&] {
+        bool found = false;
         for (const Block& b : jacobians.blocks) {
-            const double allowed = s.options.tolerance * scale_of(b.numeric);
-            bool found = false;
-            for (const Span& span : b.spans)
-                for (std::size_t k = span.at; k < span.at + span.count; ++k)
-                    if (!(std::abs(b.analytic[k] - b.numeric[k]) <= allowed))
-                        found |= !b.on_kink[span.first + k - span.at] &&
-                                 std::abs(b.analytic[k] - b.numeric[k]) > allowed + b.slack(k);
-            if (found) return true;
+            const Sizes sizes(b, b.numeric);
+            b.each([&](std::size_t i, std::size_t j, std::size_t k) {
+                found |= !b.on_kink[j] && b.is_wrong(i, k, sizes.of(i, j), s.options.tolerance);
+            });
         }
-        return false;
+        return found;
     };
     if (!suspicious()) return;
     measure_evaluation_rounding(s, jacobians);

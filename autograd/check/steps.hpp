@@ -20,7 +20,10 @@ Structure find_structure(CheckedProgram& s);
 /// The Jacobian by the backward, by dual numbers and by differences.
 struct Measured {
     Jacobians jacobians;
-    Findings found; ///< kinks, and what is wrong on them
+    Findings found; ///< kinks
+    std::vector<char>
+        bends; ///< by output element: 1 where slopes rise at kinks, 2 where they fall, 3 where both happens
+    std::vector<std::string> outside; ///< slopes on kinks that do not lie between those on both sides, in words
 };
 /// Nothing where something depends on an input outside its span: the structure does not hold.
 std::optional<Measured> measure_jacobians(CheckedProgram& s, const Structure& structure);
@@ -33,8 +36,12 @@ void measure_evaluation_rounding(CheckedProgram& s, Jacobians& jacobians);
 
 // ---- findings
 
-/// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩ for random v and w, exact at kinks too, since both sides take the same branch.
+/// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩ for random v and w; numbers on kinks stay where they are.
 Findings check_transpose(CheckedProgram& s, const Jacobians& jacobians);
+/// On kinks the backward gives slopes that lie between those on both sides in every direction.
+Findings check_kinks(CheckedProgram& s, const Measured& measured);
+/// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩, coarsely, at another point: a backward that keeps what it was first called with is right there only.
+Findings check_elsewhere(CheckedProgram& s);
 Findings check_identities(CheckedProgram& s, Jacobians& jacobians);
 /// The input an identity is about, by position; throws Error where there is none, or its arrays do not fit.
 std::size_t input_of(const CheckedProgram& s, const Identity& known);

@@ -57,7 +57,10 @@ struct Judge {
         const bool smooth = std::none_of(b.on_kink.begin(), b.on_kink.end(), [](char kink) { return kink != 0; });
         std::vector<RowSize> sizes;
         std::vector<char> is_plain; // by row: all its elements are to be judged, and all are finite
-        double scale = 0, exact_scale = 0;
+        const Sizes judged_by(b, b.numeric);
+        double scale = 0, exact_scale = 0, least = HUGE_VAL;
+        for (const double size : judged_by.column)
+            if (size > 0) least = std::min(least, size);
         for (std::size_t i = 0; i < b.rows; ++i) {
             sizes.push_back(row_size(b, b.spans[i]));
             is_plain.push_back(smooth && sizes[i].finite == 0 && !masked(s, b, i));
@@ -75,12 +78,13 @@ struct Judge {
         report.elements += b.rows * b.columns;
         for (std::size_t i = 0; i < b.rows; ++i) {
             const RowSize& size = sizes[i];
-            if (is_plain[i] && size.gap <= s.options.tolerance * scale &&
-                (scale == 0 || size.error <= s.options.tolerance * scale)) {
+            const double allowed = s.options.tolerance * std::min(judged_by.row[i], least);
+            if (is_plain[i] && size.gap <= allowed && (scale == 0 || size.error <= allowed)) {
                 row_within(b, i, size, scale, exact_scale);
                 continue;
             }
-            each_smooth(b, i, [&](std::size_t j, std::size_t k) { element(b, i, j, k, scale, exact_scale); });
+            each_smooth(b, i,
+                [&](std::size_t j, std::size_t k) { element(b, i, j, k, judged_by.of(i, j), scale, exact_scale); });
         }
     }
 
@@ -110,9 +114,19 @@ private:
         report.worst = worst_of(s, b, i, span.first + k - span.at, k, excess);
     }
 
-    void element(const Block& b, std::size_t i, std::size_t j, std::size_t k, double scale, double exact_scale) {
+    void element(
+        const Block& b, std::size_t i, std::size_t j, std::size_t k, double size, double scale, double exact_scale) {
         const double a = b.analytic[k], n = b.numeric[k], gap = std::abs(a - n);
         if (exact_scale > 0) report.dual = worse(report.dual, std::abs(a - b.dual[k]) / exact_scale);
+        // Dual numbers tell what differences do not resolve.
+        const double exact = s.has_dual ? std::abs(a - b.dual[k]) : 0;
+        const double exactly = s.options.tolerance * std::max(std::abs(a), s.has_dual ? std::abs(b.dual[k]) : 0);
+        if (std::isfinite(a) && !std::isfinite(n) && std::isfinite(s.outputs[b.output].data()[i])) {
+            if (s.has_dual && exact <= exactly) return;
+            report.resolution = HUGE_VAL;
+            found.unresolved = true;
+            return;
+        }
         if (!std::isfinite(a) || !std::isfinite(n)) {
             found.unfinite = true;
             if (std::isfinite(n) && b.error[k] <= s.options.tolerance * scale) { // a smooth point with a wild gradient
@@ -124,15 +138,20 @@ private:
         }
         const double resolution = scale > 0 ? b.error[k] / scale : 0;
         report.resolution = std::max(report.resolution, resolution);
-        const bool within = gap <= s.options.tolerance * scale;
-        const bool decided = gap > s.options.tolerance * scale + b.slack(k);
+        const bool within = gap <= s.options.tolerance * size, within_block = gap <= s.options.tolerance * scale;
+        const bool decided = b.is_wrong(i, k, size, s.options.tolerance);
         if (decided) ++report.failed;
-        if (!decided && (!within || resolution > s.options.tolerance)) found.unresolved |= scale > 0 || gap > 0;
-        if (within || decided) report.difference = std::max(report.difference, relative(gap, scale));
-        const double excess = decided ? 1 + relative(gap, scale) : relative(gap, scale);
+        const bool seen =
+            within || a == 0 ||
+            (s.has_dual ? exact <= exactly + s.options.identity_tolerance * scale : 10 * b.slack(i, k) <= std::abs(a));
+        if (!decided && (!within_block || resolution > s.options.tolerance || !seen))
+            found.unresolved |= scale > 0 || gap > 0;
+        const double off = relative(decided ? std::max(gap, exact) : gap, decided ? size : scale);
+        if (within_block || decided) report.difference = std::max(report.difference, off);
+        const double excess = decided ? 1 + off : off;
         if (excess > worst_excess) {
             worst_excess = excess;
-            report.worst = worst_of(s, b, i, j, k, relative(gap, scale));
+            report.worst = worst_of(s, b, i, j, k, off);
         }
     }
 };
@@ -177,14 +196,15 @@ GradcheckReport verdict_of(CheckedProgram& s, Findings found) {
     GradcheckReport& report = found.report;
     const bool broken = s.has_dual && !(report.transpose <= s.options.identity_tolerance),
                no_transpose = broken && std::isfinite(report.transpose);
-    if (found.failed() || no_transpose) {
+    const auto coarse = [&] { return !found.contract_broken && !s.has_dual && is_coarse(s); };
+    if (found.failed() || no_transpose || (found.unresolved && coarse())) {
         report.verdict = Verdict::fail;
-        if (!found.failed())
+        if (no_transpose && !found.failed())
             found.say(
                 fmt::format("the backward is not the transpose of the forward's derivative: ⟨w, Jv⟩ and ⟨Jᵀw, v⟩ "
                             "differ by {:.2g} of Σ|terms|",
                     report.transpose));
-        if (!found.contract_broken && !s.has_dual && is_coarse(s)) {
+        if (coarse()) {
             report.verdict = Verdict::inconclusive;
             found.say(
                 "the outputs do not move when the inputs move by 1e-10 of themselves: something in between "
@@ -195,9 +215,12 @@ GradcheckReport verdict_of(CheckedProgram& s, Findings found) {
     const std::pair<bool, std::string> doubts[] = {
         {found.unfinite || broken, "values or slopes at this point are not finite; choose another point"},
         {found.unresolved,
-            fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a point "
-                        "where the output neither saturates nor overflows",
-                report.resolution, s.options.tolerance)},
+            std::isfinite(report.resolution)
+                ? fmt::format("the differences resolve {:.2g} of a block, coarser than the tolerance {:.2g}; choose a "
+                              "point where the output neither saturates nor overflows",
+                      report.resolution, s.options.tolerance)
+                : "differences of ever smaller steps do not agree: they leave the domain, or the function bends within "
+                  "them; choose another point"},
         {found.below_noise,
             "what is left of the gradient at this point is no larger than its rounding errors; choose a "
             "point that does not saturate"},

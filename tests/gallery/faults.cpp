@@ -36,9 +36,9 @@ BOOST_AUTO_TEST_CASE(each_is_caught_along_directions) {
     }
 }
 
-// At these points no slope shows the fault: of a rule in double alone the check says so, and proposes a point at which it sees it. Of a
-// rule that runs in dual numbers it mostly sees more: the Hessian of a wrong gradient is not symmetric.
-BOOST_AUTO_TEST_CASE(faults_that_the_point_hides_are_inconclusive) {
+// At these points no slope shows the fault. A second point shows it, unless it lies beyond a limit that neither reaches: then the check of
+// a rule in double alone says so, and proposes a point at which it sees it.
+BOOST_AUTO_TEST_CASE(faults_that_the_point_hides_do_not_pass) {
     using Vars = std::vector<Var<double>>;
     using Point = std::vector<Array<double>>;
     const auto check = [](const Point& point, const auto& f, const WrongVjp& wrong, Form form) {
@@ -50,29 +50,35 @@ BOOST_AUTO_TEST_CASE(faults_that_the_point_hides_are_inconclusive) {
         return gradcheck(Vars{y}, inputs);
     };
     const auto hidden = [&](const Point& point, const auto& f, const WrongVjp& wrong) {
+        bool proposed = false;
         for (const Form form : {Form::double_only, Form::custom}) {
             const GradcheckReport report = check(point, f, wrong, form);
-            BOOST_TEST((report.verdict == Verdict::inconclusive), to_string(report));
+            BOOST_TEST(!report, to_string(report));
+            proposed = report.verdict == Verdict::inconclusive;
+            if (!proposed) continue;
             BOOST_TEST_REQUIRE(report.proposal.size() == point.size(), to_string(report));
             BOOST_TEST((check(report.proposal, f, wrong, form).verdict == Verdict::fail));
         }
         BOOST_TEST(!check(point, f, wrong, Form::rule));
+        return proposed;
     };
     Generator rng{Seed(0)};
     const Array<double> x = rng.uniform(-4, 4, Shape{3, 5}), u = rng.uniform(-4, 4, Shape{3, 5}), ones{1, 1, 1, 1, 1};
     const auto norm = [](const Vars& v) { return rms_norm(v[0], v[1], 1e-5); };
     // of Megatron-LM#6859 and llm.c#763: the gain used twice, or not at all
-    hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], v[1] * v[1], 1e-5); })));
-    hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], {}, 1e-5); })));
+    BOOST_TEST(!hidden(
+        {x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], v[1] * v[1], 1e-5); }))));
+    BOOST_TEST(
+        !hidden({x, ones}, norm, only(0, derivative_of([](const Vars& v) { return rms_norm(v[0], {}, 1e-5); }))));
     // limits of 7 that numbers from -4 to 4 never reach
-    hidden(
+    BOOST_TEST(hidden(
         {x, u},
         [](const Vars& v) {
             return swiglu_act(v[0], v[1], {1.702, 7.0, 7.0, 1.0});
         },
         derivative_of([](const Vars& v) {
             return swiglu_act(v[0], v[1], {1.702, {}, {}, 1.0});
-        }));
+        })));
 }
 
 // One element of a Jacobian is off by a hundred-millionth of the largest.

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(lambdas_in_double_have_kinks_too) {
         const auto right = at(distance, 1);
         BOOST_TEST(
             (right.verdict == (distance == 0 ? Verdict::kink : Verdict::pass)), distance << ": " << to_string(right));
-        BOOST_TEST((at(distance, 2).verdict == (distance > 0 ? Verdict::pass : Verdict::fail)), distance);
+        BOOST_TEST((at(distance, 2).verdict == Verdict::fail), distance); // above 7 it is seen at another point
     }
 }
 

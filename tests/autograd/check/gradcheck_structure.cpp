@@ -25,7 +25,8 @@ constexpr double corner = 0.3125; // exact in every scalar
 
 /// y = x ⟨x⟩ by rows, and what else a row may feel: nothing; the next row, a little; x[0, 0], through a step or a ramp that
 /// begins at `corner`, or, in all other rows, through a window that is narrower than any step. The backward gets the rows
-/// right, and of the rest what it is told.
+/// right, and of the rest what it is told, but for a ramp before its
+/// corner.
 enum class Coupling { none, weak, step, ramp, window };
 struct Rows {
     static constexpr const char* name = "rows";
@@ -64,11 +65,12 @@ struct Rows {
             }
             for (std::size_t j = 0; j < d; ++j) gx[0][t * d + j] = mean * gy[t * d + j] + along;
         }
+        const bool before = coupling == Coupling::ramp && in[0][0] < T(corner);
         for (std::size_t t = 0; t < rows; ++t)
             for (std::size_t j = 0; j < d; ++j) {
                 const T g = gy[t * d + j];
                 if (coupling == Coupling::weak) gx[0][(t + 1) % rows * d + j] += T(slope) * g;
-                if (coupling != Coupling::none && coupling != Coupling::weak) gx[0][0] += T(slope) * g;
+                if (coupling != Coupling::none && coupling != Coupling::weak && !before) gx[0][0] += T(slope) * g;
                 if (t > 0) gx[0][j] += T(leak) * g;
             }
     }
