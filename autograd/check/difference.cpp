@@ -78,8 +78,8 @@ template <class U> void Trail<U>::add(std::size_t i, Estimate<U> estimate, U noi
     if (!std::isfinite(estimate.slope)) return;
     Estimate<U>& last = last_[i];
     const U apart = std::abs(last.slope - estimate.slope);
-    const auto believe = [&](U slope, U error) { // at least one digit of it, or as many as rounding leaves
-        if (error <= std::max(std::abs(slope) / 10, 10 * noise))
+    const auto believe = [&](U slope, U error) { // at least two digits of it, or as many as rounding leaves
+        if (error <= std::max(std::abs(slope) / 100, 10 * noise))
             keep_better(best, i, static_cast<double>(slope), static_cast<double>(error));
     };
     if (std::abs(static_cast<U>(best.slope[i]) - estimate.slope) > 10 * static_cast<U>(best.error[i]) + 1000 * noise)
@@ -142,6 +142,8 @@ template <class U> bool Differences<U>::as_expected(U h, const Expected& expecte
         if (!std::isfinite(here)) continue; // no slope to expect
         const U up[2] = {points_[0].y[i], points_[2].y[i]}, down[2] = {points_[1].y[i], points_[3].y[i]};
         const auto [slope, truncation] = short_estimate(up, down, step, static_cast<U>(expected.size[i]));
+        // Beside larger slopes it is enough to be small; how well this one is known by itself is another matter.
+        const U alone = short_estimate(up, down, step, std::abs(slope)).error;
         const U noise = 8 * epsilon<U> * std::max(std::abs(up[1]), std::abs(down[1])) / h, error = truncation + noise;
         const U allowed = static_cast<U>(expected.tolerance * expected.size[i]);
         const bool still = slope == 0 && expected.slope[i] == 0 && up[0] == down[0];
@@ -150,7 +152,7 @@ template <class U> bool Differences<U>::as_expected(U h, const Expected& expecte
         const auto jump = [&](int k) { return std::abs((up[k] - here) - (here - down[k])) / step[k]; };
         if (jump(0) > U(1e-6) * std::abs(slope) + 4 * noise && 2 * jump(1) < 3 * jump(0)) return false; // bent
         found.slope[i] = static_cast<double>(slope);
-        found.error[i] = static_cast<double>(error);
+        found.error[i] = static_cast<double>(std::max(alone, truncation) + noise);
     }
     return true;
 }

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_solution) {
         {"silu", with("for (;;) std::puts(\"noise\");"), "more than 16 MB", 2},
         {"silu", with("std::vector<double> all(std::size_t(1) << 40);"), "your code ended with", 1},
         {"silu", replaced(silu, "return gx;", "return Array<double>::from_shape({2});"),
-            "gradient of shape (2) for input 0", 1},
+            "gradient of shape (2) for input 'x0'", 1},
         {"silu", replaced(silu, "* sigmoid(x.data()[i]);\n    return y", "* 2;\n    return y"), "The forward is given",
             1},
         {"silu", replaced(silu, "return gx;", "static double calls = 0; return gx * (1 + 1e-12 * ++calls);"),
