@@ -144,7 +144,8 @@ template <class U> bool Differences<U>::as_expected(U h, const Expected& expecte
         const auto [slope, truncation] = short_estimate(up, down, step, static_cast<U>(expected.size[i]));
         // Beside larger slopes it is enough to be small; how well this one is known by itself is another matter.
         const U alone = short_estimate(up, down, step, std::abs(slope)).error;
-        const U noise = 8 * epsilon<U> * std::max(std::abs(up[1]), std::abs(down[1])) / h, error = truncation + noise;
+        const U noise = 8 * epsilon<U> * std::max(std::abs(up[1]), std::abs(down[1])) / h,
+                error = std::max(alone, truncation) + noise;
         const U allowed = static_cast<U>(expected.tolerance * expected.size[i]);
         const bool still = slope == 0 && expected.slope[i] == 0 && up[0] == down[0];
         if (!still && !(std::abs(slope - static_cast<U>(expected.slope[i])) <= allowed && 10 * error <= allowed))
@@ -152,7 +153,7 @@ template <class U> bool Differences<U>::as_expected(U h, const Expected& expecte
         const auto jump = [&](int k) { return std::abs((up[k] - here) - (here - down[k])) / step[k]; };
         if (jump(0) > U(1e-6) * std::abs(slope) + 4 * noise && 2 * jump(1) < 3 * jump(0)) return false; // bent
         found.slope[i] = static_cast<double>(slope);
-        found.error[i] = static_cast<double>(std::max(alone, truncation) + noise);
+        found.error[i] = static_cast<double>(error);
     }
     return true;
 }
