@@ -45,68 +45,44 @@ namespace detail {
 // f(x) with slope f′(x). A constant stays one where the slope is infinite: sqrt(0), log(0), pow(0, 0.5).
 template <class T> constexpr T along(T slope, T tangent) { return tangent == T(0) ? T(0) : slope * tangent; }
 
+// e/(1 + e)² with e = exp(−|x|): the slope of the sigmoid, and a quarter of that of tanh at x/2.
+template <class T> T bell(T x) {
+    using std::exp;
+    const T e = exp(x < T(0) ? x : -x), s = T(1) + e;
+    return e / (s * s);
+}
+
+inline constexpr long double two_over_root_pi = 1.128379167095512573896158903121545172L;
+
 } // namespace detail
 
-template <class T> Dual<T> sqrt(Dual<T> x) {
-    using std::sqrt;
-    const T y = sqrt(x.v);
-    return {y, detail::along(T(1) / (T(2) * y), x.d)};
-}
+// y = f(x) with a function of <cmath>, or with this one where T is a dual number itself; its slope in terms of x and y.
+#define CHALKGRAD_DUAL(f, slope)                             \
+    template <class T> Dual<T> f(Dual<T> argument) {         \
+        using std::f;                                        \
+        const T x = argument.v, y = f(x);                    \
+        {                                                    \
+            using std::cos, std::exp, std::sin;              \
+            return {y, detail::along<T>(slope, argument.d)}; \
+        }                                                    \
+    }
+CHALKGRAD_DUAL(sqrt, T(1) / (T(2) * y))
+CHALKGRAD_DUAL(exp, y)
+CHALKGRAD_DUAL(expm1, exp(x))
+CHALKGRAD_DUAL(log, T(1) / x)
+CHALKGRAD_DUAL(log1p, T(1) / (T(1) + x))
+CHALKGRAD_DUAL(sin, cos(x))
+CHALKGRAD_DUAL(cos, -sin(x))
+CHALKGRAD_DUAL(tanh, T(4) * detail::bell(T(2) * x)) // sech², exact in the tails, where 1 − tanh² cancels
+CHALKGRAD_DUAL(erf, T(detail::two_over_root_pi) * exp(-x * x))
+CHALKGRAD_DUAL(erfc, T(-detail::two_over_root_pi) * exp(-x * x))
+#undef CHALKGRAD_DUAL
 
-template <class T> Dual<T> exp(Dual<T> x) {
-    using std::exp;
-    const T y = exp(x.v);
-    return {y, detail::along(y, x.d)};
-}
-
-template <class T> Dual<T> expm1(Dual<T> x) {
-    using std::exp, std::expm1;
-    return {expm1(x.v), detail::along(exp(x.v), x.d)};
-}
-
-template <class T> Dual<T> log(Dual<T> x) {
-    using std::log;
-    return {log(x.v), detail::along(T(1) / x.v, x.d)};
-}
-
-template <class T> Dual<T> log1p(Dual<T> x) {
-    using std::log1p;
-    return {log1p(x.v), detail::along(T(1) / (T(1) + x.v), x.d)};
-}
-
-template <class T> Dual<T> sin(Dual<T> x) {
-    using std::cos, std::sin;
-    return {sin(x.v), detail::along(cos(x.v), x.d)};
-}
-
-template <class T> Dual<T> cos(Dual<T> x) {
-    using std::cos, std::sin;
-    return {cos(x.v), detail::along(-sin(x.v), x.d)};
-}
-
-/// tanh′ = sech² = 4 e / (1 + e)², e = exp(−2|x|): exact in the tails, where 1 − tanh² cancels.
-template <class T> Dual<T> tanh(Dual<T> x) {
-    using std::exp, std::tanh;
-    const T e = exp(x.v < T(0) ? T(2) * x.v : T(-2) * x.v), s = T(1) + e;
-    return {tanh(x.v), detail::along(T(4) * e / (s * s), x.d)};
-}
-
-/// σ = 1/(1 + e^−z), computed as e/(1 + e) for negative z; σ′ = e/(1 + e)² with e = exp(−|z|).
+/// σ = 1/(1 + e^−z), computed as e/(1 + e) for negative z.
 template <class T> Dual<T> sigmoid(Dual<T> z) {
     using std::exp;
-    const T e = exp(z.v < T(0) ? z.v : -z.v), s = T(1) + e;
-    return {(z.v < T(0) ? e : T(1)) / s, detail::along(e / (s * s), z.d)};
-}
-
-/// erf′ = 2/√π · exp(−x²).
-template <class T> Dual<T> erf(Dual<T> x) {
-    using std::erf, std::exp;
-    return {erf(x.v), detail::along(T(1.128379167095512573896158903121545172L) * exp(-x.v * x.v), x.d)};
-}
-
-template <class T> Dual<T> erfc(Dual<T> x) {
-    using std::erfc, std::exp;
-    return {erfc(x.v), detail::along(T(-1.128379167095512573896158903121545172L) * exp(-x.v * x.v), x.d)};
+    const T e = exp(z.v < T(0) ? z.v : -z.v);
+    return {(z.v < T(0) ? e : T(1)) / (T(1) + e), detail::along(detail::bell(z.v), z.d)};
 }
 
 /// |x|, with slope 0 at the kink.

@@ -2,12 +2,14 @@
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,25 +25,11 @@ namespace fs = std::filesystem;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-struct Descriptor {
-    int fd;
-    explicit Descriptor(int fd) : fd(fd) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { close(); }
-
-    int close() { return fd < 0 || ::close(std::exchange(fd, -1)) == 0 ? 0 : errno; }
-};
-
-/// 0 or the errno of what failed.
-int write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno;
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return 0;
+/// Writes all and closes; 0 or the errno of what failed.
+int write_and_close(std::FILE* file, std::string_view bytes) {
+    int error = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() ? 0 : errno;
+    if (std::fclose(file) != 0 && error == 0) error = errno;
+    return error;
 }
 
 std::atomic<int> in_flight{0};
@@ -68,21 +56,20 @@ public:
 
         // A short name of our own: the target's may already fill NAME_MAX.
         static std::atomic<unsigned> counter{0};
-        Descriptor file(-1);
+        std::FILE* file = nullptr;
         do {
             name_ = folder / fmt::format(".chalkgrad-{}-{}", ::getpid(), counter++);
-            file.fd = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        } while (file.fd < 0 && errno == EEXIST);
-        if (file.fd < 0) {
+            file = std::fopen(name_.c_str(), "wxe");
+        } while (file == nullptr && errno == EEXIST);
+        if (file == nullptr) {
             name_.clear();
             refuse("write_file", path, fmt::format("lies in a folder that cannot be written ({})", reason(errno)),
                 "choose a folder you may write to");
         }
+        int error = write_and_close(file, bytes);
         struct stat old {};
-        int error = write_all(file.fd, bytes);
-        if (error == 0 && ::stat(target_.c_str(), &old) == 0 && ::fchmod(file.fd, old.st_mode & 0777) != 0)
+        if (error == 0 && ::stat(target_.c_str(), &old) == 0 && ::chmod(name_.c_str(), old.st_mode & 0777) != 0)
             error = errno;
-        if (const int closing = file.close(); error == 0) error = closing;
         if (error != 0) {
             remove();
             refuse("write_file", path, fmt::format("cannot be written ({})", reason(error)),
@@ -138,48 +125,45 @@ private:
 /// A device or a pipe, such as /dev/stdout: to rename over it would destroy it.
 bool is_stream(const fs::path& path) {
     std::error_code ignored;
-    const fs::file_status status = fs::status(path, ignored);
-    return fs::is_other(status);
-}
-
-void write_stream(const fs::path& path, std::string_view bytes) {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    int error = file.fd < 0 ? errno : write_all(file.fd, bytes);
-    if (const int closing = file.close(); error == 0) error = closing;
-    if (error != 0)
-        refuse("write_file", path, fmt::format("cannot be written ({})", reason(error)), "choose another file");
+    return fs::is_other(fs::status(path, ignored));
 }
 
 } // namespace
 
 std::string read_file(const fs::path& path, std::size_t most) {
-    const char* const way_out = "check the path and its permissions";
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.fd < 0) refuse("read_file", path, fmt::format("cannot be opened ({})", reason(errno)), way_out);
+    const auto refuse_reading = [&](const char* what) {
+        refuse("read_file", path, fmt::format("cannot be {} ({})", what, reason(errno)),
+            "check the path and its permissions");
+    };
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
+    if (file == nullptr) refuse_reading("opened");
     struct stat info {};
-    if (::fstat(file.fd, &info) == 0 && S_ISDIR(info.st_mode))
+    if (::fstat(::fileno(file.get()), &info) == 0 && S_ISDIR(info.st_mode))
         refuse("read_file", path, "is a folder", "name a file inside it");
 
-    // One byte more than its size, so that a file ends with the second read; a pipe has no size and grows as it comes.
+    // One byte more than its size, so that a file ends with the first read; a pipe has no size and grows as it comes.
     const std::size_t guess = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 65536;
-    std::string bytes(std::min(guess, most), '\0');
-    std::size_t used = 0;
-    while (used < most) {
-        if (used == bytes.size()) bytes.resize(std::min(2 * used, most));
-        const ssize_t n = ::read(file.fd, bytes.data() + used, bytes.size() - used);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) refuse("read_file", path, fmt::format("cannot be read ({})", reason(errno)), way_out);
-        if (n == 0) break;
-        used += static_cast<std::size_t>(n);
+    std::string bytes;
+    std::size_t used = 0, size = std::min(guess, most);
+    for (;; size = std::min(2 * size, most)) {
+        bytes.resize(size);
+        used += std::fread(bytes.data() + used, 1, size - used, file.get());
+        if (std::ferror(file.get()) != 0) refuse_reading("read");
+        if (used < size || size == most) break;
     }
     bytes.resize(used);
     return bytes;
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {
-    if (is_stream(path)) return write_stream(path, bytes);
-    const InFlight mark;
-    Temporary(path, bytes).put_in_place();
+    if (!is_stream(path)) {
+        const InFlight mark;
+        return Temporary(path, bytes).put_in_place();
+    }
+    std::FILE* const file = std::fopen(path.c_str(), "we");
+    const int error = file == nullptr ? errno : write_and_close(file, bytes);
+    if (error != 0)
+        refuse("write_file", path, fmt::format("cannot be written ({})", reason(error)), "choose another file");
 }
 
 void check_output_folder(std::string_view function, const fs::path& folder) {

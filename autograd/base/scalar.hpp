@@ -18,45 +18,36 @@ using bfloat16 = Eigen::bfloat16; ///< The upper half of a binary32; same header
 
 enum class Dtype : std::uint8_t { f64, f32, f80, dual, f16, bf16 };
 
+namespace detail {
+struct NameAndSize {
+    const char* name;
+    std::size_t bytes;
+};
+/// By Dtype.
+inline constexpr NameAndSize scalars[] = {{"double", sizeof(double)}, {"float", sizeof(float)},
+    {"long double", sizeof(long double)}, {"dual", sizeof(Dual<double>)}, {"half", 2}, {"bfloat16", 2}};
+} // namespace detail
+
 /// "double", "float", "long double", "dual", "half", "bfloat16".
-const char* name(Dtype dtype);
+constexpr const char* name(Dtype dtype) { return detail::scalars[static_cast<std::size_t>(dtype)].name; }
 /// Bytes of one element.
-std::size_t bytes(Dtype dtype);
+constexpr std::size_t bytes(Dtype dtype) { return detail::scalars[static_cast<std::size_t>(dtype)].bytes; }
 /// What gradients are kept in, and what the rules compute in: float for half and bfloat16, else the type itself.
-Dtype work_dtype(Dtype dtype);
+constexpr Dtype work_dtype(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16 ? Dtype::f32 : dtype; }
 
 namespace detail {
+template <Dtype which, class WorkScalar, class PlainNumber> struct ScalarFacts {
+    static constexpr Dtype dtype = which;
+    using Work = WorkScalar;
+    using Number = PlainNumber;
+};
 template <class T> struct ScalarTraits;
-template <> struct ScalarTraits<double> {
-    static constexpr Dtype dtype = Dtype::f64;
-    using Work = double;
-    using Number = double;
-};
-template <> struct ScalarTraits<float> {
-    static constexpr Dtype dtype = Dtype::f32;
-    using Work = float;
-    using Number = double;
-};
-template <> struct ScalarTraits<long double> {
-    static constexpr Dtype dtype = Dtype::f80;
-    using Work = long double;
-    using Number = long double;
-};
-template <> struct ScalarTraits<Dual<double>> {
-    static constexpr Dtype dtype = Dtype::dual;
-    using Work = Dual<double>;
-    using Number = double;
-};
-template <> struct ScalarTraits<half> {
-    static constexpr Dtype dtype = Dtype::f16;
-    using Work = float;
-    using Number = double;
-};
-template <> struct ScalarTraits<bfloat16> {
-    static constexpr Dtype dtype = Dtype::bf16;
-    using Work = float;
-    using Number = double;
-};
+template <> struct ScalarTraits<double> : ScalarFacts<Dtype::f64, double, double> {};
+template <> struct ScalarTraits<float> : ScalarFacts<Dtype::f32, float, double> {};
+template <> struct ScalarTraits<long double> : ScalarFacts<Dtype::f80, long double, long double> {};
+template <> struct ScalarTraits<Dual<double>> : ScalarFacts<Dtype::dual, Dual<double>, double> {};
+template <> struct ScalarTraits<half> : ScalarFacts<Dtype::f16, float, double> {};
+template <> struct ScalarTraits<bfloat16> : ScalarFacts<Dtype::bf16, float, double> {};
 } // namespace detail
 
 template <class T> inline constexpr Dtype dtype_of = detail::ScalarTraits<T>::dtype;

@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <chalkgrad/autograd/base/error.hpp>
 
@@ -41,7 +43,7 @@ public:
 
     friend bool operator==(const Shape& a, const Shape& b) {
         if (a.rank_ != b.rank_) return false;
-        for (std::size_t i = 0; i < a.rank_; ++i)
+        for (std::size_t i = 0; i < a.rank_; ++i) // no std::equal: a call of memcmp for each line of a tape
             if (a.extents_[i] != b.extents_[i]) return false;
         return true;
     }
@@ -61,5 +63,12 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b);
 
 /// An axis counted from either end (−1 is the last) as an index below `rank`. Throws Error naming `op`.
 std::size_t normalize_axis(const char* op, std::ptrdiff_t axis, const Shape& shape);
+
+/// The multi-index of an element by its place in row-major order, for a Shape or any list of extents.
+template <class Extents> std::vector<std::size_t> multi_index(std::size_t flat, const Extents& extents) {
+    std::vector<std::size_t> index(extents.begin(), extents.end());
+    for (std::size_t k = index.size(); k-- > 0;) flat /= std::exchange(index[k], flat % index[k]);
+    return index;
+}
 
 } // namespace chalkgrad

@@ -108,7 +108,7 @@ std::vector<Blame> blame(const Var<double>& y, std::uint64_t seed) {
     std::vector<Blame> found;
     for (detail::Index i = 0; i <= last; ++i) {
         const detail::Record& record = tape[i];
-        if (record.op == nullptr || record.dtype != Dtype::f64 || record.op->conversion() != nullptr ||
+        if (record.op == nullptr || record.dtype != Dtype::f64 || record.op->changes_dtype() ||
             !record.has(detail::Record::needs_grad))
             continue;
         for (const std::size_t k : detail::wanted_operands(tape, record)) {

@@ -87,7 +87,7 @@ template <class F> void each_op(const CheckedProgram& s, F f) {
     const TapeState& tape = *s.outputs.front().state();
     for (const std::uint32_t line : s.lines) {
         const Record& record = tape[line];
-        if (record.op->blocks_gradient() || record.op->conversion() != nullptr) continue;
+        if (record.op->blocks_gradient() || record.op->changes_dtype()) continue;
         const Array<double> w = s.stream(6, line).standard_normal(*record.shape);
         f(tape, record, tape.label(line), wanted_operands(tape, record), std::vector<double>(w.begin(), w.end()));
     }

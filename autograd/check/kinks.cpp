@@ -109,7 +109,7 @@ template <class U> std::string outside_bounds(CheckedProgram& s, const Measured&
 bool is_wrong_alone(const CheckedProgram& s, std::uint32_t line) {
     const TapeState& tape = *s.outputs.front().state();
     const Record& record = tape[line];
-    if (record.op->blocks_gradient() || record.op->conversion() != nullptr) return false;
+    if (record.op->blocks_gradient() || record.op->changes_dtype()) return false;
     const ProgramCopy copy = op_alone(tape, record, wanted_operands(tape, record));
     CheckedProgram alone(copy.outputs, copy.inputs, s.options);
     const std::optional<Measured> measured = measure_jacobians(alone, Structure(copy.inputs.size()));

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/base/utf8.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -18,30 +18,20 @@ struct Colours {
     const char *fill, *line;
 };
 struct Palette {
-    const char *background, *text, *quiet, *frame, *stream, *cotangent, *gradient, *value, *parameter;
-    Colours looks[10]; ///< by Box::Look
+    const char *background, *text, *quiet, *frame, *stream, *cotangent;
+    const char* notes[5]; ///< by Note::Kind
+    Colours looks[10];    ///< by Box::Look
 
     Colours of(Box::Look look) const { return looks[static_cast<std::size_t>(look)]; }
-    const char* of(Note::Kind kind) const {
-        switch (kind) {
-            case Note::Kind::parameter:
-                return parameter;
-            case Note::Kind::value:
-                return value;
-            case Note::Kind::gradient:
-                return gradient;
-            default:
-                return quiet;
-        }
-    }
+    const char* of(Note::Kind kind) const { return notes[static_cast<std::size_t>(kind)]; }
 };
-constexpr Palette light = {"#FFFFFF", "#000000", "#454545", "#BFBFBF", "#000000", "#C24E00", "#7A2E00", "#003F66",
-    "#4A4100",
+constexpr Palette light = {"#FFFFFF", "#000000", "#454545", "#BFBFBF", "#000000", "#C24E00",
+    {"#454545", "#4A4100", "#003F66", "#7A2E00", "#454545"},
     {{"#FFFFFF", "#000000"}, {"#FFFFFF", "#000000"}, {"#FBF5B7", "#8A7D00"}, {"#FFFFFF", "#8C8C8C"},
         {"#FFFFFF", "#000000"}, {"#F0AE4A", "#8F5600"}, {"#D6EAF7", "#0072B2"}, {"#CBEDE2", "#00795A"},
         {"#F0DCE9", "#A33F7B"}, {"#F5F5F5", "#595959"}}};
-constexpr Palette dark = {"#14181F", "#F5F5F5", "#B8C0CC", "#5C6675", "#FFFFFF", "#FF9D5C", "#FFB88A", "#9AD8FF",
-    "#EDE07A",
+constexpr Palette dark = {"#14181F", "#F5F5F5", "#B8C0CC", "#5C6675", "#FFFFFF", "#FF9D5C",
+    {"#B8C0CC", "#EDE07A", "#9AD8FF", "#FFB88A", "#B8C0CC"},
     {{"#14181F", "#F5F5F5"}, {"#14181F", "#F5F5F5"}, {"#423D12", "#E8D95A"}, {"#14181F", "#8C96A5"},
         {"#14181F", "#FFFFFF"}, {"#8F5600", "#FFC46B"}, {"#123A55", "#6EC1FF"}, {"#0B4437", "#5FD7B4"},
         {"#4D1F3A", "#F29FCB"}, {"#262C36", "#B8C0CC"}}};
@@ -201,7 +191,8 @@ private:
         if (looks.contains(Box::Look::activation)) swatch(palette_.of(Box::Look::activation), "activation, gate");
         if (looks.contains(Box::Look::linear)) swatch(palette_.of(Box::Look::linear), "linear");
         if (looks.contains(Box::Look::parameter)) swatch(palette_.of(Box::Look::parameter), "parameter");
-        else if (parameters) cells += fmt::format("<TD><FONT COLOR=\"{}\">parameters</FONT></TD>", palette_.parameter);
+        else if (parameters)
+            cells += fmt::format("<TD><FONT COLOR=\"{}\">parameters</FONT></TD>", palette_.of(Note::Kind::parameter));
         if (looks.contains(Box::Look::add)) cells += "<TD>⊕ add</TD>";
         const auto line = [&](const char* colour, int height, const char* text) {
             cells += fmt::format(

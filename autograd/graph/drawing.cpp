@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/autograd/graph/repeats.hpp>
-#include <chalkgrad/autograd/tape/numbers.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -16,21 +16,9 @@ namespace {
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 Box::Look look_of(Role role) {
-    switch (role) {
-        case Role::add:
-            return Box::Look::add;
-        case Role::norm:
-            return Box::Look::norm;
-        case Role::linear:
-            return Box::Look::linear;
-        case Role::activation:
-        case Role::gate:
-            return Box::Look::activation;
-        case Role::attention:
-            return Box::Look::attention;
-        default:
-            return Box::Look::other;
-    }
+    using enum Box::Look;
+    constexpr Box::Look looks[] = {other, add, linear, norm, activation, activation, attention, other}; // by Role
+    return looks[static_cast<std::size_t>(role)];
 }
 
 class Drawer {

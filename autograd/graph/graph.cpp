@@ -9,16 +9,9 @@
 namespace chalkgrad {
 namespace {
 
-/// The outermost scope with the role of a norm around a line, or 0.
-std::size_t norm_scope(const Graph& graph, const GraphNode& node) {
-    std::size_t found = 0;
-    for (std::size_t scope = node.scope; scope != 0; scope = graph.scopes[scope].parent)
-        if (graph.scopes[scope].role == Role::norm) found = scope;
-    return found;
-}
 /// A norm, or a part of one that is made of several lines.
 bool in_norm(const Graph& graph, const GraphNode& node) {
-    return node.role == Role::norm || norm_scope(graph, node) != 0;
+    return node.role == Role::norm || graph.norm_scope(node.scope) != 0;
 }
 
 /// Where a stream ends whose last add this is: behind the norm that alone reads it, else here.
@@ -27,7 +20,7 @@ std::size_t end_of_stream(const Graph& graph, std::size_t add) {
     for (const GraphEdge& edge : graph.edges) {
         if (edge.from != add) continue;
         const GraphNode& reader = graph.nodes[edge.to];
-        const std::size_t its_scope = norm_scope(graph, reader);
+        const std::size_t its_scope = graph.norm_scope(reader.scope);
         const bool same_norm = end == add || end == edge.to || (scope != 0 && scope == its_scope);
         if (!in_norm(graph, reader) || !same_norm) return add;
         end = edge.to;
@@ -35,7 +28,7 @@ std::size_t end_of_stream(const Graph& graph, std::size_t add) {
     }
     if (scope != 0)
         for (const GraphNode& node : graph.nodes)
-            if (!node.is_leaf() && norm_scope(graph, node) == scope) end = node.line;
+            if (!node.is_leaf() && graph.norm_scope(node.scope) == scope) end = node.line;
     return end;
 }
 
@@ -112,11 +105,10 @@ void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk,
     for (std::size_t k = begin; k <= last; ++k) {
         graph.nodes[trunk[k]].on_stream = true;
         if (k == begin) continue;
-        for (std::size_t e = graph.first_edge[trunk[k]]; e < graph.first_edge[trunk[k] + 1]; ++e)
-            if (graph.edges[e].from == trunk[k - 1]) {
-                graph.edges[e].residual = true;
-                break;
-            }
+        const Graph::Operands operands = graph.operands(trunk[k]);
+        const auto edge =
+            std::find_if(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == trunk[k - 1]; });
+        if (edge != operands.end()) graph.edges[static_cast<std::size_t>(edge - graph.edges.data())].residual = true;
     }
 }
 
@@ -184,29 +176,19 @@ std::optional<PassThrough> handed_on(const Graph& graph, std::size_t line) {
     const Shape& shape = graph.nodes[*x].shape;
     const GraphEdge& edge =
         *std::find_if(operands.begin(), operands.end(), [&](const GraphEdge& e) { return e.from == *x; });
-    switch (node.role) {
-        case Role::structure: {
-            const bool alone = std::all_of(operands.begin(), operands.end(),
-                [&](const GraphEdge& e) { return e.from == *x || graph.nodes[e.from].given; });
-            if (alone && shape.size() == node.shape.size()) return PassThrough{*x};
-            return {};
-        }
-        case Role::linear:
-            if (shape == node.shape && mixes_streams(graph, line, edge)) return PassThrough{*x, false, true};
-            return {};
-        case Role::none: {
-            // x beside numbers or parameters that are smaller than x: a multiple of x.
-            const bool multiple = operands.size() > 1 && shape == node.shape &&
-                                  std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) {
-                                      const GraphNode& other = graph.nodes[e.from];
-                                      return e.from == *x || (other.given && other.shape.size() < node.shape.size());
-                                  });
-            if (multiple) return PassThrough{*x, true};
-            return {};
-        }
-        default:
-            return {};
-    }
+    // What stands beside x: only numbers and parameters, for `fits`.
+    const auto others = [&](auto fits) {
+        return std::all_of(operands.begin(), operands.end(), [&](const GraphEdge& e) {
+            return e.from == *x || (graph.nodes[e.from].given && fits(graph.nodes[e.from].shape));
+        });
+    };
+    const auto smaller = [&](const Shape& other) { return other.size() < node.shape.size(); };
+    const auto any = [](const Shape&) { return true; };
+    const bool same = shape == node.shape;
+    if (node.role == Role::structure && others(any) && shape.size() == node.shape.size()) return PassThrough{*x};
+    if (node.role == Role::linear && same && mixes_streams(graph, line, edge)) return PassThrough{*x, false, true};
+    if (node.role == Role::none && same && operands.size() > 1 && others(smaller)) return PassThrough{*x, true};
+    return {};
 }
 
 std::vector<char> Graph::scopes_with_adds() const {
@@ -216,10 +198,11 @@ std::vector<char> Graph::scopes_with_adds() const {
     return holds;
 }
 
-std::string Graph::scope_path(std::size_t scope) const {
-    std::string path;
-    for (; scope != 0; scope = scopes[scope].parent) path = scopes[scope].name + (path.empty() ? "" : "/") + path;
-    return path;
+std::size_t Graph::norm_scope(std::size_t scope) const {
+    std::size_t found = 0;
+    for (; scope != 0; scope = scopes[scope].parent)
+        if (scopes[scope].role == Role::norm) found = scope;
+    return found;
 }
 
 namespace {
@@ -235,18 +218,25 @@ bool is_given(const Graph& graph, std::size_t line) {
     return true;
 }
 
-Graph read(const Tape& tape, const std::vector<std::size_t>* inputs, const std::vector<std::size_t>& outputs) {
-    const auto contains = [](const std::vector<std::size_t>& list, std::size_t i) {
-        return std::find(list.begin(), list.end(), i) != list.end();
-    };
-    for (const auto* list : {inputs, &outputs})
-        for (const std::size_t line : list == nullptr ? std::vector<std::size_t>() : *list)
-            if (line >= tape.size())
-                throw Error("graph_of: there is no line " + std::to_string(line) + " on a tape of " +
-                            std::to_string(tape.size()) + " lines");
-    Graph graph;
-    for (std::size_t i = 0; i < tape.scope_count(); ++i) graph.scopes.push_back(tape.scope_info(i));
+/// By line, whether it is in the list.
+std::vector<char> marked(const Tape& tape, const std::vector<std::size_t>& list) {
+    std::vector<char> marks(tape.size(), 0);
+    for (const std::size_t line : list) {
+        if (line >= tape.size())
+            throw Error("graph_of: there is no line " + std::to_string(line) + " on a tape of " +
+                        std::to_string(tape.size()) + " lines");
+        marks[line] = 1;
+    }
+    return marks;
+}
+
+} // namespace
+
+Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) {
+    const std::vector<char> is_input = marked(tape, inputs), is_output = marked(tape, outputs);
     std::vector<char> is_read(tape.size(), 0);
+    Graph graph;
+    graph.scopes = tape.state()->scopes;
     graph.first_edge.push_back(0);
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Line line = tape.line(i);
@@ -257,11 +247,10 @@ Graph read(const Tape& tape, const std::vector<std::size_t>* inputs, const std::
             graph.edges.push_back({from, i, line.input_names[k], k});
         }
         graph.first_edge.push_back(graph.edges.size());
-        GraphNode::Kind kind = GraphNode::Kind::op;
-        if (line.kind == Line::Kind::constant) kind = GraphNode::Kind::constant;
-        if (line.kind == Line::Kind::variable)
-            kind = inputs == nullptr ? GraphNode::Kind::input : GraphNode::Kind::parameter;
-        if (inputs != nullptr && contains(*inputs, i)) kind = GraphNode::Kind::input;
+        const GraphNode::Kind kind = is_input[i]                         ? GraphNode::Kind::input
+                                     : line.kind == Line::Kind::op       ? GraphNode::Kind::op
+                                     : line.kind == Line::Kind::constant ? GraphNode::Kind::constant
+                                                                         : GraphNode::Kind::parameter;
         std::optional<double> number;
         if (kind == GraphNode::Kind::constant && line.shape.size() == 1 && !tape.shapes_only())
             number = values_of(tape, i)[0];
@@ -270,17 +259,15 @@ Graph read(const Tape& tape, const std::vector<std::size_t>* inputs, const std::
         graph.nodes.back().given = is_given(graph, i);
     }
     for (GraphNode& node : graph.nodes)
-        if (node.kind == GraphNode::Kind::op && (outputs.empty() ? !is_read[node.line] : contains(outputs, node.line)))
+        if (node.kind == GraphNode::Kind::op && (outputs.empty() ? !is_read[node.line] : is_output[node.line]))
             node.kind = GraphNode::Kind::output;
     find_stream(graph);
     return graph;
 }
 
-} // namespace
-
-Graph graph_of(const Tape& tape, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) {
-    return read(tape, &inputs, outputs);
+Graph graph_of(const Tape& tape) {
+    const std::vector<detail::Index>& variables = tape.state()->variables;
+    return graph_of(tape, std::vector<std::size_t>(variables.begin(), variables.end()));
 }
-Graph graph_of(const Tape& tape) { return read(tape, nullptr, {}); }
 
 } // namespace chalkgrad

@@ -67,7 +67,9 @@ struct Graph {
     std::vector<std::size_t> first_edge; ///< where a line's operands begin in edges; one more than nodes
 
     /// "block/attention", empty for the tape itself.
-    std::string scope_path(std::size_t scope) const;
+    std::string scope_path(std::size_t scope) const { return chalkgrad::scope_path(scopes, scope); }
+    /// The outermost scope with the role of a norm around a scope, or 0.
+    std::size_t norm_scope(std::size_t scope) const;
     /// Whether a scope is `outer`, or lies in it however deep.
     bool is_inside(std::size_t scope, std::size_t outer) const {
         while (scope != outer && scope != 0) scope = scopes[scope].parent;

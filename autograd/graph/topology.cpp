@@ -36,19 +36,11 @@ private:
 
     // ---- norms
 
-    /// The outermost scope with the role of a norm around a scope, or 0.
-    std::size_t norm_scope(std::size_t scope) const {
-        std::size_t found = 0;
-        for (; scope != 0; scope = graph_.scopes[scope].parent)
-            if (graph_.scopes[scope].role == Role::norm) found = scope;
-        return found;
-    }
-
     void find_norms() {
         std::map<std::size_t, std::vector<std::size_t>> by_scope; // scope, or scopes.size() + line for an op alone
         for (const GraphNode& n : graph_.nodes) {
             if (n.op == "leaf") continue;
-            if (const std::size_t scope = norm_scope(n.scope)) by_scope[scope].push_back(n.line);
+            if (const std::size_t scope = graph_.norm_scope(n.scope)) by_scope[scope].push_back(n.line);
             else if (n.role == Role::norm) by_scope[graph_.scopes.size() + n.line].push_back(n.line);
         }
         for (auto& [scope, lines] : by_scope) {
@@ -292,19 +284,8 @@ private:
 } // namespace
 
 const char* name(Norm::Position position) {
-    switch (position) {
-        case Norm::Position::input:
-            return "input";
-        case Norm::Position::output:
-            return "output";
-        case Norm::Position::after_add:
-            return "after_add";
-        case Norm::Position::qk:
-            return "qk";
-        case Norm::Position::inner:
-            return "inner";
-    }
-    return "inner";
+    constexpr const char* names[] = {"input", "output", "after_add", "qk", "inner"};
+    return names[static_cast<std::size_t>(position)];
 }
 
 Topology topology_of(const Graph& graph) { return Reader(graph).read(); }

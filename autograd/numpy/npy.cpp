@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/base/shape.hpp>
 #include <chalkgrad/autograd/numpy/npy_format.hpp>
 
 namespace chalkgrad {
@@ -29,33 +31,21 @@ double widen(std::uint16_t bits) { // IEEE binary16
     return bits >> 15 ? -size : size;
 }
 
-/// Calls visit(values) with the elements in the type they are stored in, float16 as its bits.
+/// Calls visit(values) with the elements in the type they are stored in, those of float16 as doubles.
 template <class Visit> void visit_values(const NpyArray& file, Visit visit) {
-    switch (file.type) {
-        case NpyType::boolean:
-            return visit(file.values<bool>());
-        case NpyType::int8:
-            return visit(file.values<std::int8_t>());
-        case NpyType::uint8:
-            return visit(file.values<std::uint8_t>());
-        case NpyType::int16:
-            return visit(file.values<std::int16_t>());
-        case NpyType::uint16:
-        case NpyType::float16:
-            return visit(file.values<std::uint16_t>());
-        case NpyType::int32:
-            return visit(file.values<std::int32_t>());
-        case NpyType::uint32:
-            return visit(file.values<std::uint32_t>());
-        case NpyType::int64:
-            return visit(file.values<std::int64_t>());
-        case NpyType::uint64:
-            return visit(file.values<std::uint64_t>());
-        case NpyType::float32:
-            return visit(file.values<float>());
-        case NpyType::float64:
-            return visit(file.values<double>());
+    if (file.type == NpyType::float16) {
+        const auto halves = file.values<std::uint16_t>();
+        std::vector<double> wide(halves.size());
+        std::transform(halves.begin(), halves.end(), wide.begin(), widen);
+        return visit(std::span<const double>(wide));
     }
+    const auto try_type = [&](auto element) {
+        using T = decltype(element);
+        if (file.type == npy_type_of<T>) visit(file.values<T>());
+    };
+    std::apply([&](auto... elements) { (try_type(elements), ...); },
+        std::tuple<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+            std::int64_t, std::uint64_t, float, double>());
 }
 
 /// Whether `to` can stand for `from` under the rules of to_array; sets it if so.
@@ -87,12 +77,6 @@ template <class To, class From> bool convert_one(From from, To& to) {
 template <class T> std::string type_name() {
     if constexpr (std::is_same_v<T, long double>) return "long double";
     else return name(npy_type_of<T>);
-}
-
-std::string multi_index(std::size_t i, const std::vector<std::size_t>& shape) {
-    std::vector<std::size_t> index(shape.size());
-    for (std::size_t k = shape.size(); k-- > 0; i /= shape[k]) index[k] = i % shape[k];
-    return fmt::format("({})", fmt::join(index, ", "));
 }
 
 } // namespace
@@ -168,20 +152,11 @@ void refuse_type(const NpyArray& array, NpyType wanted, const std::string& what)
 }
 
 template <class T> void convert(const NpyArray& file, T* out, const std::string& what) {
-    const bool is_half = file.type == NpyType::float16;
     visit_values(file, [&](auto values) {
-        using From = typename decltype(values)::value_type;
-        const auto store = [&](std::size_t i, auto value) {
-            if (!convert_one(value, out[i]))
-                throw Error(fmt::format("{}: element {} = {} is no {}; load it as {}", what, multi_index(i, file.shape),
-                    value, type_name<T>(), name(file.type)));
-        };
-        if constexpr (std::is_same_v<From, std::uint16_t>)
-            if (is_half) {
-                for (std::size_t i = 0; i < values.size(); ++i) store(i, widen(values[i]));
-                return;
-            }
-        for (std::size_t i = 0; i < values.size(); ++i) store(i, values[i]);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (!convert_one(values[i], out[i]))
+                throw Error(fmt::format("{}: element ({}) = {} is no {}; load it as {}", what,
+                    fmt::join(multi_index(i, file.shape), ", "), values[i], type_name<T>(), name(file.type)));
     });
 }
 

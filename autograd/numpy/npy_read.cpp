@@ -157,8 +157,7 @@ private:
     std::size_t at_ = 0;
 };
 
-template <std::size_t width>
-void copy_elements(const Header& header, std::size_t count, const char* from, std::byte* to) {
+void copy_elements(const Header& header, const char* from, NpyArray& array) {
     // Row-major order visits the file with its own strides: an odometer over the index.
     const std::size_t rank = header.shape.size();
     std::vector<std::size_t> stride(rank, 1), index(rank, 0);
@@ -166,8 +165,9 @@ void copy_elements(const Header& header, std::size_t count, const char* from, st
         for (std::size_t k = 1; k < rank; ++k) stride[k] = stride[k - 1] * header.shape[k - 1];
     else
         for (std::size_t k = rank; k-- > 1;) stride[k - 1] = stride[k] * header.shape[k];
+    const std::size_t width = bytes(header.type);
     std::size_t source = 0;
-    for (std::size_t i = 0; i < count; ++i, to += width) {
+    for (std::byte* to = array.data.data(); to != array.data.data() + array.data.size(); to += width) {
         std::memcpy(to, from + source * width, width);
         if (header.big_endian) std::reverse(to, to + width);
         for (std::size_t k = rank; k-- > 0;) {
@@ -210,24 +210,8 @@ NpyArray parse_npy(std::string_view file, const std::string& what) {
                 elements.size()));
 
     NpyArray array(header.shape, header.type);
-    if (!array.data.empty() && !header.big_endian && !header.fortran_order) {
-        std::memcpy(array.data.data(), elements.data(), *wanted);
-    } else {
-        const std::size_t count = array.size();
-        switch (bytes(header.type)) {
-            case 1:
-                copy_elements<1>(header, count, elements.data(), array.data.data());
-                break;
-            case 2:
-                copy_elements<2>(header, count, elements.data(), array.data.data());
-                break;
-            case 4:
-                copy_elements<4>(header, count, elements.data(), array.data.data());
-                break;
-            default:
-                copy_elements<8>(header, count, elements.data(), array.data.data());
-        }
-    }
+    if (header.big_endian || header.fortran_order) copy_elements(header, elements.data(), array);
+    else std::copy_n(reinterpret_cast<const std::byte*>(elements.data()), *wanted, array.data.begin());
     if (header.type == NpyType::boolean) // any other byte would be no value of a C++ bool
         for (std::byte& b : array.data) b = b != std::byte{0} ? std::byte{1} : std::byte{0};
     return array;

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <chalkgrad/autograd/numpy/ziggurat_tables.hpp>
+#include <chalkgrad/autograd/numpy/ziggurat.hpp>
 
 namespace chalkgrad {
 namespace {
@@ -43,8 +43,7 @@ template <class T> T with_sign(T size, bool negative) {
 }
 
 /// One word holds it all: 8 bits choose the layer, 1 the sign, the rest is the magnitude.
-template <class T> T normal_draw(Pcg64& bits) {
-    constexpr const detail::Ziggurat<T>& z = detail::ziggurat<T>;
+template <class T> T normal_draw(Pcg64& bits, const detail::Ziggurat<T>& z) {
     constexpr std::uint64_t magnitudes = (std::uint64_t{1} << detail::Ziggurat<T>::magnitude_bits) - 1;
     for (;;) {
         const std::uint64_t word = std::is_same_v<T, double> ? bits.next64() : bits.next32();
@@ -59,9 +58,10 @@ template <class T> T normal_draw(Pcg64& bits) {
     }
 }
 
-/// A word of W bits with uniform values 0 … range, range below the largest (D. Lemire, 2019): the high half of
+/// A word of W bits with uniform values 0 … range (D. Lemire, 2019): the high half of
 /// word · (range + 1), where words whose low half is below 2^W mod (range + 1) are drawn again.
-template <class Word, class Wide, class Next> Word lemire(Word range, Next next) {
+template <class Word, class Wide, class Next> Word up_to(Word range, Next next) {
+    if (range == std::numeric_limits<Word>::max()) return next();
     const Word n = static_cast<Word>(range + 1);
     auto draw = [&] { return static_cast<Wide>(static_cast<Wide>(next()) * n); };
     Wide product = draw();
@@ -70,10 +70,6 @@ template <class Word, class Wide, class Next> Word lemire(Word range, Next next)
         while (static_cast<Word>(product) < excess) product = draw();
     }
     return static_cast<Word>(product >> std::numeric_limits<Word>::digits);
-}
-
-template <class Word, class Wide, class Next> Word up_to(Word range, Next next) {
-    return range == std::numeric_limits<Word>::max() ? next() : lemire<Word, Wide>(range, next);
 }
 
 std::uint64_t up_to(std::uint64_t range, Pcg64& bits) {
@@ -119,14 +115,18 @@ void Generator::fill_random(std::span<double> out) { fill(bits_, out, unit<doubl
 
 void Generator::fill_random(std::span<float> out) { fill(bits_, out, unit<float>); }
 
-void Generator::fill_standard_normal(std::span<double> out) { fill(bits_, out, normal_draw<double>); }
+void Generator::fill_standard_normal(std::span<double> out) {
+    fill(bits_, out, [&z = detail::ziggurat<double>()](Pcg64& bits) { return normal_draw(bits, z); });
+}
 
-void Generator::fill_standard_normal(std::span<float> out) { fill(bits_, out, normal_draw<float>); }
+void Generator::fill_standard_normal(std::span<float> out) {
+    fill(bits_, out, [&z = detail::ziggurat<float>()](Pcg64& bits) { return normal_draw(bits, z); });
+}
 
 void Generator::fill_normal(double loc, double scale, std::span<double> out) {
     if (std::isnan(scale) || std::signbit(scale))
         throw Error(fmt::format("normal: scale {} is not >= 0; give a standard deviation", scale));
-    fill(bits_, out, [=](Pcg64& bits) { return loc + scale * normal_draw<double>(bits); });
+    fill(bits_, out, [=, &z = detail::ziggurat<double>()](Pcg64& bits) { return loc + scale * normal_draw(bits, z); });
 }
 
 void Generator::fill_uniform(double low, double high, std::span<double> out) {

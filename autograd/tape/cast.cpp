@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/kernel/convert.hpp>
@@ -11,74 +12,42 @@
 namespace chalkgrad {
 namespace {
 
-template <class From, class To>
-inline constexpr bool through_convert = (std::is_same_v<From, half> || std::is_same_v<From, bfloat16>) !=
-                                            (std::is_same_v<To, half> ||
-                                                std::is_same_v<To, bfloat16>)&&!std::is_same_v<From, long double> &&
-                                        !std::is_same_v<To, long double>;
+bool storage_only(Dtype dtype) { return work_dtype(dtype) != dtype; }
 
-template <class From, class To> void convert_array(const void* x, void* y, std::size_t n) {
-    const From* from = static_cast<const From*>(x);
-    To* to = static_cast<To*>(y);
+template <class From, class To> void convert_array(const From* from, To* to, std::size_t n) {
+    constexpr bool narrow = std::is_same_v<From, half> || std::is_same_v<From, bfloat16>,
+                   to_narrow = std::is_same_v<To, half> || std::is_same_v<To, bfloat16>;
+    constexpr bool wide = std::is_same_v<From, float> || std::is_same_v<From, double>,
+                   to_wide = std::is_same_v<To, float> || std::is_same_v<To, double>;
     if constexpr (std::is_same_v<From, To>) {
-        if (n != 0) std::memcpy(y, x, n * sizeof(To));
-    } else if constexpr (through_convert<From, To>) {
-        convert(n, from, to);
-    } else if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>) {
+        if (n != 0) std::memcpy(static_cast<void*>(to), from, n * sizeof(To));
+    } else if constexpr (std::is_same_v<From, Dual<double>>) {
+        for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i].v);
+    } else if constexpr (!narrow && !to_narrow) {
         for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
-    } else { // half to bfloat16 and back: by way of float, which holds both exactly
-        Scratch<float> wide(n);
-        convert(n, from, wide.data());
-        convert(n, wide.data(), to);
+    } else if constexpr ((narrow && to_wide) || (wide && to_narrow)) {
+        convert(n, from, to);
+    } else { // by way of double, which holds half and bfloat16 exactly
+        Scratch<double> exact(n);
+        convert_array(from, exact.data(), n);
+        convert_array(exact.data(), to, n);
     }
 }
 
-/// f(type tag) for the dtype: a null pointer of the scalar.
+/// f of a null pointer of the scalar.
 template <class F> void with_scalar(Dtype dtype, F&& f) {
-    switch (dtype) {
-        case Dtype::f64:
-            return f(static_cast<double*>(nullptr));
-        case Dtype::f32:
-            return f(static_cast<float*>(nullptr));
-        case Dtype::f80:
-            return f(static_cast<long double*>(nullptr));
-        case Dtype::f16:
-            return f(static_cast<half*>(nullptr));
-        case Dtype::bf16:
-            return f(static_cast<bfloat16*>(nullptr));
-        case Dtype::dual:
-            throw Error("cast: dual numbers are made by gradcheck and jvp, not by a cast");
-    }
+    if (dtype == Dtype::f16) f(static_cast<half*>(nullptr));
+    else if (dtype == Dtype::bf16) f(static_cast<bfloat16*>(nullptr));
+    else detail::with_work_scalar(dtype, [&](auto scalar) { f(static_cast<decltype(scalar)*>(nullptr)); });
 }
 
-bool storage_only(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
-
-class Cast final : public Op, public DtypeOp {
-public:
-    const char* name() const override { return "cast"; }
-    const char* input_name(std::size_t) const override { return "x"; }
-    Shape shape(Shapes in) const override { return in[0]; }
-    const DtypeOp* conversion() const override { return this; }
-    void convert(Dtype from, const void* x, Dtype to, void* y, std::size_t n) const override {
-        with_scalar(from, [&](auto* source) {
-            with_scalar(to, [&](auto* target) {
-                using From = std::remove_pointer_t<decltype(source)>;
-                using To = std::remove_pointer_t<decltype(target)>;
-                if constexpr (!((std::is_same_v<From, long double> && !std::is_arithmetic_v<To>) ||
-                                  (std::is_same_v<To, long double> && !std::is_arithmetic_v<From>)))
-                    convert_array<From, To>(x, y, n);
-            });
-        });
-    }
-    // The tape runs convert() instead.
-#define CHALKGRAD_UNUSED(T)                            \
-    void forward(Ins<T>, Out<T>, T*) const override {} \
-    void vjp(Ins<T>, In<T>, In<T>, const T*, Outs<T>) const override {}
-    CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_UNUSED)
-#undef CHALKGRAD_UNUSED
-    Op* copy_to(void* place) const override { return ::new (place) Cast; }
-    std::size_t bytes() const override { return sizeof(Cast); }
-    bool trivially_destructible() const override { return true; }
+struct Cast {
+    static constexpr const char* name = "cast";
+    static constexpr const char* inputs[] = {"x"};
+    static constexpr bool changes_dtype = true; // the tape converts; the rule itself is not run
+    Shape shape(Shapes in) const { return in[0]; }
+    template <class T> void forward(Ins<T>, Out<T>, T*) const {}
+    template <class T> void vjp(Ins<T>, In<T>, In<T>, const T*, Outs<T>) const {}
 };
 
 struct StopGradient {
@@ -99,8 +68,17 @@ struct StopGradient {
 
 } // namespace
 
+void detail::convert_numbers(Dtype from, const void* x, Dtype to, void* y, std::size_t n) {
+    with_scalar(from, [&](auto* source) {
+        with_scalar(to, [&](auto* target) {
+            convert_array(
+                static_cast<const std::remove_pointer_t<decltype(source)>*>(x), static_cast<decltype(target)>(y), n);
+        });
+    });
+}
+
 template <class U, class T> Var<U> cast(const Var<T>& x) {
-    static const Cast op;
+    static const OpOf<Cast> op{Cast{}};
     const detail::Index i = x.checked("cast");
     if ((dtype_of<T> == Dtype::f80 && storage_only(dtype_of<U>)) ||
         (dtype_of<U> == Dtype::f80 && storage_only(dtype_of<T>)))

@@ -1,8 +1,7 @@
-// A line's numbers as doubles, whatever the tape keeps them in: for printing, drawing and looking for what is not finite.
+// A line's numbers as doubles, whatever the tape keeps them in: for tables, drawings and pages.
 #pragma once // internal
 
 #include <array>
-#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,16 +14,17 @@ namespace chalkgrad {
 std::vector<double> values_of(const Tape& tape, std::size_t line);
 /// The gradient of a line as doubles; nothing where none was computed.
 std::optional<std::vector<double>> gradient_of(const Tape& tape, std::size_t line);
-
-/// Line, name, op, inputs, shape, value, gradient and scope of a line as text.
-using TapeRow = std::array<std::string, 8>;
-/// The names of these columns, then every line.
-std::vector<TapeRow> rows_of(const Tape& tape);
+/// How many numbers a line's forward saves for its backward, on a tape of shapes too.
+std::size_t saved_size(const Tape& tape, std::size_t line);
+/// The numbers a line's forward saved for its backward; none for a leaf. Throws Error on a shape-only tape.
+std::vector<double> saved_of(const Tape& tape, std::size_t line);
 
 /// A handle to a line of type double.
 Var<double> line_at(const Tape& tape, std::size_t line);
 /// "constant", "variable", "op".
 const char* name(Line::Kind kind);
+/// Lets every intermediate that has a gradient keep it in the sweeps that follow, as Var::keep_grad() does for one.
+void keep_all_gradients(const Tape& tape);
 
 /// What a table shows of an array: its number if it has one, else its smallest, largest and root mean square.
 struct Summary {
@@ -35,34 +35,8 @@ Summary summarize(const std::vector<double>& numbers);
 /// "1.5" for one number, "-1 … 3, rms 1.87" for several, "empty" for none; says how many are not finite.
 std::string to_string(const Summary& summary);
 
-/// The digits before the point in threes: "8030261248" becomes "8,030,261,248", "-1234.5" "-1,234.5".
-std::string with_commas(std::string number);
-template <std::integral N> std::string with_commas(N number) { return with_commas(std::to_string(number)); }
-
-/// Numbers in nested brackets, `digits` significant digits, long axes shortened to three from each end.
-std::string format_array(const std::vector<double>& numbers, const Shape& shape, int digits = 6);
-
-/// The multi-index of an element by its place in row-major order.
-std::vector<std::size_t> multi_index(std::size_t flat, const Shape& shape);
-
-/// Where the first number that is not finite was met.
-struct NonFinite {
-    enum class Direction { forward, backward };
-    Direction direction;
-    std::size_t line;
-    std::string op;
-    std::string name;  ///< the user's, or empty
-    std::string scope; ///< "block/attention", or empty
-    std::vector<std::size_t> index;
-    double value;
-};
-/// "forward: inf at [1, 2] of line 7 (exp, in block)".
-std::string to_string(const NonFinite& found);
-
-/// The earliest line whose value has a NaN or an infinity, if any.
-std::optional<NonFinite> first_nonfinite(const Tape& tape);
-/// The same up to y; then, if all values are finite, the first gradient that is not, in the order of the sweep from y with a
-/// cotangent of ones. Kept gradients are not touched.
-template <class T> std::optional<NonFinite> first_nonfinite(const Var<T>& y);
+/// The tape as a table: heads, then a row of cells for each line.
+using TapeRow = std::array<std::string, 8>;
+std::vector<TapeRow> table_of(const Tape& tape);
 
 } // namespace chalkgrad

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,29 @@ std::size_t width(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+/// Numbers in nested brackets, six significant digits, long axes shortened to three from each end.
+void format_axis(std::string& text, const std::vector<double>& numbers, const Shape& shape, std::size_t axis,
+    std::size_t begin, std::size_t run) {
+    if (axis == shape.rank()) {
+        text += fmt::format("{:.6g}", numbers[begin]);
+        return;
+    }
+    constexpr std::size_t edge = 3, longest = 8;
+    const std::size_t extent = shape[axis], step = extent == 0 ? 0 : run / extent;
+    const std::string separator = axis + 1 == shape.rank() ? ", " : ",\n" + std::string(axis + 1, ' ');
+    text += "[";
+    for (std::size_t i = 0; i < extent; ++i) {
+        if (i > 0) text += separator;
+        if (extent > longest && i == edge) {
+            text += "…";
+            i = extent - edge - 1;
+            continue;
+        }
+        format_axis(text, numbers, shape, axis + 1, begin + i * step, step);
+    }
+    text += "]";
+}
+
 } // namespace
 
 template <class T> std::ostream& operator<<(std::ostream& out, const Var<T>& x) {
@@ -23,35 +47,33 @@ template <class T> std::ostream& operator<<(std::ostream& out, const Var<T>& x) 
     out << (name.empty() ? "line " + std::to_string(x.line()) : name) << ' ' << x.shape() << ' '
         << chalkgrad::name(dtype_of<T>);
     if (x.tape().shapes_only()) return out << ", shape only";
-    return out << '\n' << format_array(values_of(x.tape(), x.line()), x.shape());
+    std::string numbers;
+    format_axis(numbers, values_of(x.tape(), x.line()), x.shape(), 0, 0, x.size());
+    return out << '\n' << numbers;
 }
 
 #define CHALKGRAD_INSTANTIATE(T) template std::ostream& operator<<(std::ostream&, const Var<T>&);
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
-std::vector<TapeRow> rows_of(const Tape& tape) {
+std::vector<TapeRow> table_of(const Tape& tape) {
     std::vector<TapeRow> rows{{"line", "name", "op", "inputs", "shape", "value", "gradient", "scope"}};
     for (std::size_t i = 0; i < tape.size(); ++i) {
         const Line line = tape.line(i);
-        TapeRow row;
-        row[0] = std::to_string(i);
-        row[1] = line.name;
-        row[2] = line.kind == Line::Kind::op ? line.op : name(line.kind);
+        std::string inputs;
         for (const std::ptrdiff_t input : line.inputs)
-            row[3] += (row[3].empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
-        row[4] = to_string(line.shape) + (line.dtype == Dtype::f64 ? "" : std::string(" ") + name(line.dtype));
-        row[5] = tape.shapes_only() ? "shape only" : to_string(summarize(values_of(tape, i)));
+            inputs += (inputs.empty() ? "" : " ") + (input < 0 ? "–" : std::to_string(input));
         const auto gradient = gradient_of(tape, i);
-        row[6] = gradient ? to_string(summarize(*gradient)) : "not computed";
-        row[7] = tape.state()->scope_path(static_cast<detail::Index>(line.scope));
-        rows.push_back(std::move(row));
+        rows.push_back({std::to_string(i), line.name, line.kind == Line::Kind::op ? line.op : name(line.kind), inputs,
+            to_string(line.shape) + (line.dtype == Dtype::f64 ? "" : std::string(" ") + name(line.dtype)),
+            tape.shapes_only() ? "shape only" : to_string(summarize(values_of(tape, i))),
+            gradient ? to_string(summarize(*gradient)) : "not computed", tape.state()->scope_path(line.scope)});
     }
     return rows;
 }
 
 std::ostream& operator<<(std::ostream& out, const Tape& tape) {
-    const std::vector<TapeRow> rows = rows_of(tape);
+    const std::vector<TapeRow> rows = table_of(tape);
     constexpr std::size_t columns = std::tuple_size_v<TapeRow>;
     std::array<std::size_t, columns> widths{};
     std::array<bool, columns> unused{};

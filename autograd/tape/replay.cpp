@@ -50,16 +50,7 @@ template <class U> Replay<U>::Replay(const std::vector<Var<double>>& outputs) {
     const Index last = last_line(outputs);
     source_ = outputs.front().state_ref();
     state_ = detail::StateRef(new TapeState(false, nullptr));
-    for (Index i = 0; i <= last; ++i) {
-        const Record& record = (*source_)[i];
-        if (record.op != nullptr) {
-            state_->add_op(*record.op, true, dtype_of<U>, source_->inputs(record), record.input_count);
-            continue;
-        }
-        state_->add_leaf(*record.shape, dtype_of<U>, record.has(Record::variable), {});
-        const double* from = static_cast<const double*>(record.value);
-        std::transform(from, from + record.shape->size(), values(i), [](double x) { return U(x); });
-    }
+    for (Index i = 0; i <= last; ++i) state_->add_copy(*source_, i, true, dtype_of<U>, source_->inputs((*source_)[i]));
     for (const Var<double>& y : outputs) outputs_.push_back(y.checked("replay"));
 }
 

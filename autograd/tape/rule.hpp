@@ -118,15 +118,6 @@ private:
     std::array<Branch, 4> branches_{};
 };
 
-/// What an op of the tape itself offers when its output has another dtype than its input.
-class DtypeOp {
-public:
-    virtual void convert(Dtype from, const void* x, Dtype to, void* y, std::size_t count) const = 0;
-
-protected:
-    ~DtypeOp() = default;
-};
-
 /// A rule with its fields, type-erased; immutable. One object serves all scalars.
 class Op {
 public:
@@ -145,7 +136,8 @@ public:
     virtual bool skips_unwanted() const { return false; }
     /// A constant for the reverse sweep, whatever its inputs are.
     virtual bool blocks_gradient() const { return false; }
-    virtual const DtypeOp* conversion() const { return nullptr; }
+    /// The output has another dtype than the input: the tape converts, and runs neither forward nor vjp.
+    virtual bool changes_dtype() const { return false; }
     /// Whether forward and vjp exist in that working scalar: a user's op from lambdas may know one only.
     virtual bool runs_in(Dtype) const { return true; }
 
@@ -198,6 +190,9 @@ public:
     }
     bool blocks_gradient() const override {
         return requires { Rule::blocks_gradient; };
+    }
+    bool changes_dtype() const override {
+        return requires { Rule::changes_dtype; };
     }
     bool has_kinks() const override {
         return requires(Ins<double> in, KinkSides & out) { std::declval<const Rule&>().kinks(in, out); };

@@ -2,40 +2,31 @@
 #include <algorithm>
 #include <list>
 
-#include <chalkgrad/autograd/kernel/convert.hpp>
 #include <chalkgrad/autograd/tape/small_vector.hpp>
 #include <chalkgrad/autograd/tape/tape_state.hpp>
 
 namespace chalkgrad::detail {
 namespace {
 
-/// Values of a storage-only type as floats; the rules never see half or bfloat16.
-void widen(Dtype dtype, const void* from, float* to, std::size_t n) {
-    if (dtype == Dtype::f16) convert(n, static_cast<const half*>(from), to);
-    else convert(n, static_cast<const bfloat16*>(from), to);
-}
+bool storage_only(Dtype dtype) { return work_dtype(dtype) != dtype; }
 
-void narrow(Dtype dtype, const float* from, void* to, std::size_t n) {
-    if (dtype == Dtype::f16) convert(n, from, static_cast<half*>(to));
-    else convert(n, from, static_cast<bfloat16*>(to));
-}
-
-bool storage_only(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
-
-/// What a rule reads, in its working type.
+/// What the rule of a line reads, in its working type: rules never see half or bfloat16.
 template <class T> class Reading {
 public:
-    explicit Reading(std::size_t count) : ins_(count), count_(count) {}
+    Reading(const TapeState& tape, const Record& record) : ins_(record.input_count), count_(record.input_count) {
+        const Index* inputs = tape.inputs(record);
+        for (std::size_t k = 0; k < count_; ++k)
+            if (inputs[k] != absent) ins_[k] = widen_or_view(tape[inputs[k]]);
+    }
     In<T> widen_or_view(const Record& record) {
         if constexpr (std::is_same_v<T, float>)
             if (storage_only(record.dtype)) {
                 float* copy = widened_.emplace_back(record.shape->size()).data();
-                widen(record.dtype, record.value, copy, record.shape->size());
+                convert_numbers(record.dtype, record.value, Dtype::f32, copy, record.shape->size());
                 return {copy, record.shape};
             }
         return {static_cast<const T*>(record.value), record.shape};
     }
-    In<T>& operator[](std::size_t i) { return ins_[i]; }
     operator Ins<T>() const { return {ins_.data(), count_}; }
 
 private:
@@ -43,20 +34,6 @@ private:
     std::size_t count_;
     std::list<Scratch<float>> widened_;
 };
-
-template <class T> Reading<T> read_inputs(const TapeState& tape, const Record& record) {
-    Reading<T> reading(record.input_count);
-    const Index* inputs = tape.inputs(record);
-    for (std::size_t k = 0; k < record.input_count; ++k)
-        if (inputs[k] != absent) reading[k] = reading.widen_or_view(tape[inputs[k]]);
-    return reading;
-}
-
-template <class T> void add_into(void* sum, const void* term, std::size_t n) {
-    T* s = static_cast<T*>(sum);
-    const T* t = static_cast<const T*>(term);
-    for (std::size_t i = 0; i < n; ++i) s[i] = s[i] + t[i];
-}
 
 /// Where an op's backward puts the gradients of its inputs: in place where an input has none yet, else in a buffer of its own
 /// that is added afterwards, or thrown away where nobody wants it.
@@ -92,7 +69,8 @@ public:
     operator Outs<T>() const { return {outs_.data(), count_}; }
     void add_up() {
         for (std::size_t k = 0; k < count_; ++k)
-            if (asides_[k].add_to != nullptr) add_into<T>(asides_[k].add_to->grad, outs_[k].data, outs_[k].size());
+            if (asides_[k].add_to != nullptr)
+                add_numbers(dtype_of<T>, asides_[k].add_to->grad, outs_[k].data, outs_[k].size());
     }
 
 private:
@@ -118,22 +96,28 @@ private:
 
 } // namespace
 
+void add_numbers(Dtype dtype, void* sum, const void* term, std::size_t n) {
+    with_work_scalar(dtype, [=](auto scalar) {
+        auto* const s = static_cast<decltype(scalar)*>(sum);
+        auto* const t = static_cast<const decltype(scalar)*>(term);
+        for (std::size_t i = 0; i < n; ++i) s[i] = s[i] + t[i];
+    });
+}
+
 void TapeState::run_forward(Index i) {
     Record& record = (*this)[i];
-    if (const DtypeOp* conversion = record.op->conversion()) {
+    if (record.op->changes_dtype()) {
         const Record& input = (*this)[inputs(record)[0]];
-        conversion->convert(input.dtype, input.value, record.dtype, record.value, record.shape->size());
-        return;
+        return convert_numbers(input.dtype, input.value, record.dtype, record.value, record.shape->size());
     }
     with_work_scalar(record.dtype, [&](auto scalar) {
         using T = decltype(scalar);
-        const Reading<T> reading = read_inputs<T>(*this, record);
+        const Reading<T> reading(*this, record);
         T* saved = static_cast<T*>(record.saved);
         if (storage_only(record.dtype)) {
             Scratch<T> wide(record.shape->size());
             record.op->forward(reading, Out<T>{wide.data(), record.shape}, saved);
-            if constexpr (std::is_same_v<T, float>)
-                narrow(record.dtype, wide.data(), record.value, record.shape->size());
+            convert_numbers(dtype_of<T>, wide.data(), record.dtype, record.value, record.shape->size());
         } else {
             record.op->forward(reading, Out<T>{static_cast<T*>(record.value), record.shape}, saved);
         }
@@ -142,18 +126,18 @@ void TapeState::run_forward(Index i) {
 
 void TapeState::run_vjp(Index i, Record::Flag wanted) {
     Record& record = (*this)[i];
-    if (const DtypeOp* conversion = record.op->conversion()) {
+    if (record.op->changes_dtype()) {
         Record& input = (*this)[inputs(record)[0]];
         if (!input.has(wanted)) return;
         const Dtype from = work_dtype(record.dtype), to = work_dtype(input.dtype);
         const std::size_t n = record.shape->size();
         if (input.grad == nullptr) {
             allocate_grad(input);
-            conversion->convert(from, record.grad, to, input.grad, n);
+            convert_numbers(from, record.grad, to, input.grad, n);
         } else {
             Scratch<std::byte> term(n * bytes(to));
-            conversion->convert(from, record.grad, to, term.data(), n);
-            with_work_scalar(to, [&](auto scalar) { add_into<decltype(scalar)>(input.grad, term.data(), n); });
+            convert_numbers(from, record.grad, to, term.data(), n);
+            add_numbers(to, input.grad, term.data(), n);
         }
         return;
     }
@@ -161,7 +145,7 @@ void TapeState::run_vjp(Index i, Record::Flag wanted) {
         using T = decltype(scalar);
         GradientRoom<T> gradients(*this, record.input_count);
         if (!gradients.take(record, wanted)) return; // the sweep ends here: rules are not asked for nothing
-        Reading<T> reading = read_inputs<T>(*this, record);
+        Reading<T> reading(*this, record);
         const In<T> y = reading.widen_or_view(record), gy{static_cast<const T*>(record.grad), record.shape};
         record.op->vjp(reading, y, gy, static_cast<const T*>(record.saved), gradients);
         gradients.add_up();

@@ -2,16 +2,15 @@
 #pragma once // internal
 
 #include <cstddef>
-#include <iterator>
 #include <vector>
 
 namespace chalkgrad::detail {
 
 /// A few items on the stack, or any number on the heap.
-template <class Item> class SmallVector {
+template <class Item, std::size_t few = 4> class SmallVector {
 public:
     explicit SmallVector(std::size_t count) {
-        if (count > std::size(small_)) large_.resize(count);
+        if (count > few) large_.resize(count);
         items_ = large_.empty() ? small_ : large_.data();
     }
     Item& operator[](std::size_t i) { return items_[i]; }
@@ -19,7 +18,7 @@ public:
     const Item* data() const { return items_; }
 
 private:
-    Item small_[4]{};
+    Item small_[few]{};
     std::vector<Item> large_;
     Item* items_;
 };

@@ -6,140 +6,113 @@
 namespace chalkgrad::detail {
 namespace {
 
-/// Gradients taken out of the tape for the time of a sweep.
-class Stash {
+/// One sweep from line y. Gradients that are kept from earlier ones are set aside while it runs, and put back at its end,
+/// or should anything throw; after keep() what this sweep has left stays.
+class Sweep {
 public:
-    explicit Stash(TapeState& tape) : tape_(tape) {}
-    Stash(const Stash&) = delete;
-    Stash& operator=(const Stash&) = delete;
-    ~Stash() { put_back(); }
-
-    void take(Index i) {
-        Record& record = tape_[i];
-        if (record.grad == nullptr) return;
-        Item& item = items_.emplace_back();
-        item.line = i;
-        if (record.grad == record.grad_inside) std::memcpy(item.inside, record.grad_inside, sizeof(item.inside));
-        else item.buffer = record.grad;
-        record.grad = nullptr;
-    }
-
-    /// Adds what was stashed to what the sweep has found.
-    void add_back() {
-        for (Item& item : items_) {
-            Record& record = tape_[item.line];
-            if (record.grad == nullptr) continue; // put_back does it
-            const void* earlier = item.buffer != nullptr ? item.buffer : item.inside;
-            with_work_scalar(record.dtype, [&](auto scalar) {
-                using T = decltype(scalar);
-                T* sum = static_cast<T*>(record.grad);
-                const T* term = static_cast<const T*>(earlier);
-                for (std::size_t k = 0; k < record.shape->size(); ++k) sum[k] = term[k] + sum[k];
-            });
-            if (item.buffer != nullptr) tape_.pool->give(item.buffer, tape_.grad_bytes(record));
-            item.line = absent;
-        }
-        put_back();
-    }
-
-    /// Gives up what was stashed.
-    void drop() {
-        for (Item& item : items_)
-            if (item.buffer != nullptr) tape_.pool->give(item.buffer, tape_.grad_bytes(tape_[item.line]));
-        items_.clear();
-    }
-
-    void put_back() {
-        for (Item& item : items_) {
-            if (item.line == absent) continue;
-            Record& record = tape_[item.line];
-            if (record.grad != nullptr) tape_.free_grad(record);
-            if (item.buffer != nullptr) {
-                record.grad = item.buffer;
-            } else {
-                std::memcpy(record.grad_inside, item.inside, sizeof(item.inside));
-                record.grad = record.grad_inside;
-            }
-        }
-        items_.clear();
-    }
-
-private:
-    struct Item {
-        Index line;
-        void* buffer = nullptr;
-        alignas(16) std::byte inside[sizeof(Record::grad_inside)];
-    };
-    TapeState& tape_;
-    std::vector<Item> items_;
-};
-
-/// Gives up a gradient, which may be the caller's cotangent, read where it is.
-void release(TapeState& tape, Record& record, const void* cotangent) {
-    if (record.grad == cotangent) record.grad = nullptr;
-    else tape.free_grad(record);
-}
-
-/// Marks the tape as being swept, and cleans up what an exception leaves.
-class Running {
-public:
-    Running(TapeState& tape, Index y, const void* cotangent) : tape_(tape), y_(y), cotangent_(cotangent) {
+    Sweep(TapeState& tape, Index y, const void* cotangent) : tape_(tape), y_(y), cotangent_(cotangent) {
         if (tape.sweeping) throw Error("backward: a sweep of this tape is running; a rule must not start another");
+        std::size_t count = 0;
+        each_earlier([&](Index) { ++count; });
+        earlier_.reserve(count); // from here on nothing throws
         tape.sweeping = true;
+        each_earlier([&](Index i) { set_aside(i); });
     }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-    ~Running() {
+    Sweep(const Sweep&) = delete;
+    Sweep& operator=(const Sweep&) = delete;
+    ~Sweep() {
         tape_.sweeping = false;
         ++tape_.grad_version;
-        if (done_) return;
+        if (keep_) return;
         for (Index i = 0; i <= y_; ++i)
-            if (tape_[i].grad != nullptr) release(tape_, tape_[i], cotangent_);
+            if (tape_[i].grad != nullptr) release(tape_[i]);
+        for (const Earlier& earlier : earlier_) put_back(earlier);
     }
-    void done() { done_ = true; }
+
+    /// The lesson: sends the cotangent of line y down to line 0. `finished(i, record)` decides what becomes of a complete
+    /// gradient.
+    template <class Finished> void run(Record::Flag wanted, Finished&& finished) {
+        Record& last = tape_[y_];
+        const std::size_t bytes = tape_.grad_bytes(last);
+        if (bytes <= Record::inside_bytes || last.has(Record::variable) || last.has(Record::keeps_grad)) {
+            tape_.allocate_grad(last);
+            if (bytes != 0) std::memcpy(last.grad, cotangent_, bytes);
+        } else { // nobody keeps it and no line adds to it: a copy would cost as much as a pass of the op
+            last.grad = const_cast<void*>(cotangent_);
+        }
+        for (Index i = y_ + 1; i-- > 0;) {
+            Record& record = tape_[i];
+            if (record.grad == nullptr) continue;
+            if (record.op != nullptr && record.has(wanted)) tape_.run_vjp(i, wanted);
+            finished(i, record);
+        }
+    }
+
+    /// Gives up a gradient, which may be the caller's cotangent, read where it is.
+    void release(Record& record) {
+        if (record.grad == cotangent_) record.grad = nullptr;
+        else tape_.free_grad(record);
+    }
+
+    /// Adds the earlier gradients of variables to those found; those of intermediates are of the last sweep alone.
+    void keep() {
+        for (const Earlier& earlier : earlier_) {
+            Record& record = tape_[earlier.line];
+            if (record.has(Record::variable) && record.grad == nullptr) {
+                put_back(earlier);
+                continue;
+            }
+            const void* numbers = earlier.buffer != nullptr ? earlier.buffer : earlier.inside;
+            if (record.has(Record::variable))
+                add_numbers(work_dtype(record.dtype), record.grad, numbers, record.shape->size());
+            if (earlier.buffer != nullptr) tape_.pool->give(earlier.buffer, tape_.grad_bytes(record));
+        }
+        keep_ = true;
+    }
 
 private:
+    struct Earlier {
+        Index line;
+        void* buffer = nullptr;
+        alignas(16) std::byte inside[Record::inside_bytes];
+    };
+
+    template <class F> void each_earlier(F f) const {
+        for (const Index i : tape_.variables)
+            if (i <= y_ && tape_[i].grad != nullptr) f(i);
+        for (const Index i : tape_.kept)
+            if (tape_[i].grad != nullptr) f(i);
+    }
+    void set_aside(Index i) {
+        Record& record = tape_[i];
+        Earlier& earlier = earlier_.emplace_back();
+        earlier.line = i;
+        if (record.grad == record.grad_inside) std::memcpy(earlier.inside, record.grad_inside, Record::inside_bytes);
+        else earlier.buffer = record.grad;
+        record.grad = nullptr;
+    }
+    void put_back(const Earlier& earlier) {
+        Record& record = tape_[earlier.line];
+        record.grad = earlier.buffer;
+        if (record.grad == nullptr) record.grad = std::memcpy(record.grad_inside, earlier.inside, Record::inside_bytes);
+    }
+
     TapeState& tape_;
     Index y_;
     const void* cotangent_;
-    bool done_ = false;
+    std::vector<Earlier> earlier_;
+    bool keep_ = false;
 };
-
-/// Sends the cotangent of line y down to line 0; `finished(i)` decides what becomes of a complete gradient.
-template <class Finished>
-void run(TapeState& tape, Index y, const void* cotangent, Record::Flag wanted, Finished&& finished) {
-    Record& last = tape[y];
-    const std::size_t bytes = tape.grad_bytes(last);
-    if (bytes <= sizeof(Record::grad_inside) || last.has(Record::variable) || last.has(Record::keeps_grad)) {
-        tape.allocate_grad(last);
-        if (bytes != 0) std::memcpy(last.grad, cotangent, bytes);
-    } else { // nobody keeps it and no line adds to it: a copy would cost as much as a pass of the op
-        last.grad = const_cast<void*>(cotangent);
-    }
-    for (Index i = y + 1; i-- > 0;) {
-        Record& record = tape[i];
-        if (record.grad == nullptr) continue;
-        if (record.op != nullptr && record.has(wanted)) tape.run_vjp(i, wanted);
-        finished(i, record);
-    }
-}
 
 } // namespace
 
 void sweep_backward(TapeState& tape, Index y, const void* cotangent, const OnGradient& on_gradient) {
-    Stash earlier(tape), replaced(tape); // before Running: if the sweep throws, they put back after its clean-up
-    Running running(tape, y, cotangent);
-    for (const Index i : tape.variables)
-        if (i <= y) earlier.take(i);
-    // Gradients of kept intermediates are those of the last sweep alone.
-    for (const Index i : tape.kept) replaced.take(i);
-    run(tape, y, cotangent, Record::needs_grad, [&](Index i, Record& record) {
+    Sweep sweep(tape, y, cotangent);
+    sweep.run(Record::needs_grad, [&](Index i, Record& record) {
         if (on_gradient) on_gradient(i);
-        if (!record.has(Record::variable) && !record.has(Record::keeps_grad)) release(tape, record, cotangent);
+        if (!record.has(Record::variable) && !record.has(Record::keeps_grad)) sweep.release(record);
     });
-    running.done();
-    earlier.add_back();
-    replaced.drop();
+    sweep.keep();
 }
 
 void sweep_towards(TapeState& tape, Index y, const void* cotangent, const std::vector<Index>& xs,
@@ -166,19 +139,14 @@ void sweep_towards(TapeState& tape, Index y, const void* cotangent, const std::v
     }
     if (!tape[y].has(Record::in_sweep)) return;
 
-    Stash kept(tape);
-    Running running(tape, y, cotangent);
-    for (const Index i : tape.variables)
-        if (i <= y) kept.take(i);
-    for (const Index i : tape.kept) kept.take(i);
-    run(tape, y, cotangent, Record::in_sweep, [&](Index i, Record& record) {
+    Sweep sweep(tape, y, cotangent);
+    sweep.run(Record::in_sweep, [&](Index i, Record& record) {
         if (on_gradient) on_gradient(i);
         if (record.has(Record::target))
             for (std::size_t k = 0; k < xs.size(); ++k)
                 if (xs[k] == i) on_target(k);
-        release(tape, record, cotangent);
+        sweep.release(record);
     });
-    running.done();
 }
 
 } // namespace chalkgrad::detail

@@ -5,8 +5,14 @@
 
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/apply.hpp>
+#include <chalkgrad/autograd/tape/small_vector.hpp>
 
 namespace chalkgrad {
+
+const char* name(Role role) {
+    constexpr const char* names[] = {"none", "add", "linear", "norm", "activation", "gate", "attention", "structure"};
+    return names[static_cast<std::size_t>(role)];
+}
 
 Scope::Scope(detail::StateRef state, std::string_view name, Role role)
     : state_(std::move(state)), outer_(state_->scope) {
@@ -74,11 +80,6 @@ Line Tape::line(std::size_t i) const {
     return line;
 }
 
-ScopeInfo Tape::scope_info(std::size_t i) const {
-    const detail::ScopeEntry& entry = state_->scopes.at(i);
-    return {entry.name, entry.role, entry.parent};
-}
-
 void Tape::zero_grad() const {
     if (state_->sweeping) throw Error("zero_grad: a sweep of this tape is running; call it after");
     for (const auto* lines : {&state_->variables, &state_->kept})
@@ -97,9 +98,7 @@ template <class T> Var<T> record(const Op& op, bool outlives, const Var<T>* cons
     const StateRef& state = inputs[first]->state_ref();
     TapeState& tape = *state;
 
-    Index few[8];
-    std::vector<Index> many(count > std::size(few) ? count : 0);
-    Index* lines = many.empty() ? few : many.data();
+    SmallVector<Index, 8> lines(count);
     for (std::size_t k = 0; k < count; ++k) {
         lines[k] = absent;
         if (!*inputs[k]) continue;
@@ -109,7 +108,7 @@ template <class T> Var<T> record(const Op& op, bool outlives, const Var<T>* cons
                         "' of shapes " + to_string(inputs[first]->shape()) + " and " + to_string(inputs[k]->shape()) +
                         " are on two tapes; record both on one, or take value() of one as a constant of the other");
     }
-    const Index i = tape.add_op(op, outlives, dtype_of<T>, lines, count);
+    const Index i = tape.add_op(op, outlives, dtype_of<T>, lines.data(), count);
     return Var<T>(state, i, tape[i].epoch);
 }
 

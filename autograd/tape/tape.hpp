@@ -34,12 +34,6 @@ struct Line {
     bool needs_grad;
 };
 
-struct ScopeInfo {
-    std::string name;
-    Role role;
-    std::size_t parent; ///< the root, 0, is its own parent
-};
-
 /// An append-only list of lines (a Wengert list). Cheap handle: copies mean the same tape. A tape, its Vars and a pool it
 /// shares belong to one thread at a time; different tapes in different threads never touch each other.
 class Tape {
@@ -91,7 +85,7 @@ public:
     std::size_t size() const { return state_->size(); }
     bool shapes_only() const { return state_->shapes_only; }
     Line line(std::size_t i) const;
-    ScopeInfo scope_info(std::size_t i) const;
+    ScopeInfo scope_info(std::size_t i) const { return state_->scopes.at(i); }
     std::size_t scope_count() const { return state_->scopes.size(); }
     const Pool& pool() const { return *state_->pool; }
 

@@ -5,7 +5,15 @@
 
 #include <chalkgrad/autograd/tape/small_vector.hpp>
 
-namespace chalkgrad::detail {
+namespace chalkgrad {
+
+std::string scope_path(const std::vector<ScopeInfo>& scopes, std::size_t scope) {
+    std::string path;
+    for (; scope != 0; scope = scopes[scope].parent) path = scopes[scope].name + (path.empty() ? "" : "/") + path;
+    return path;
+}
+
+namespace detail {
 
 const Op* OpStore::copy(const Op& op) {
     constexpr std::size_t alignment = alignof(std::max_align_t);
@@ -138,26 +146,38 @@ Index TapeState::add_op(const Op& op, bool outlives, Dtype dtype, const Index* i
     return i;
 }
 
+Index TapeState::add_copy(const TapeState& source, Index i, bool outlives, Dtype dtype, const Index* inputs) {
+    const Record& record = source[i];
+    const std::string name = record.has(Record::named) ? source.names.at(i) : "";
+    if (record.op == nullptr) {
+        const Index at = add_leaf(*record.shape, dtype, record.has(Record::variable), name);
+        if (!shapes_only) convert_numbers(record.dtype, record.value, dtype, (*this)[at].value, record.shape->size());
+        return at;
+    }
+    return add_op(*record.op, outlives, dtype, inputs, record.input_count);
+}
+
 void TapeState::allocate_grad(Record& record) { record.grad = take(grad_bytes(record), record.grad_inside); }
 
 void TapeState::free_grad(Record& record) { give(record.grad, grad_bytes(record), record.grad_inside); }
 
-std::size_t TapeState::saved_bytes(const Record& record) const {
+std::size_t TapeState::saved_size(const Record& record) const {
+    if (record.op == nullptr) return 0;
     SmallVector<const Shape*> shapes(record.input_count);
     const Index* in = inputs(record);
     for (std::size_t k = 0; k < record.input_count; ++k) shapes[k] = in[k] == absent ? nullptr : (*this)[in[k]].shape;
-    return record.op->saved({shapes.data(), record.input_count}) * bytes(work_dtype(record.dtype));
+    return record.op->saved({shapes.data(), record.input_count});
 }
 
 void TapeState::free_buffers(Index i) {
     Record& record = (*this)[i];
     if (record.grad != nullptr) free_grad(record);
-    if (record.saved != nullptr) pool->give(record.saved, saved_bytes(record));
+    if (record.saved != nullptr) pool->give(record.saved, saved_size(record) * bytes(work_dtype(record.dtype)));
     give(record.value, value_bytes(record), record.value_inside);
     if (record.has(Record::named)) names.erase(i);
     if (record.has(Record::cached)) {
-        value_cache.entries.erase(i);
-        grad_cache.entries.erase(i);
+        value_cache.erase(i);
+        grad_cache.erase(i);
     }
 }
 
@@ -178,12 +198,6 @@ void TapeState::rewind(const Mark& mark) {
     if (scope < mark.scopes) scopes.resize(mark.scopes, scopes.front());
 }
 
-std::string TapeState::scope_path(Index s) const {
-    std::string path;
-    for (; s != 0; s = scopes[s].parent) path = scopes[s].name + (path.empty() ? "" : "/") + path;
-    return path;
-}
-
 std::string TapeState::label(Index i) const {
     const Record& record = (*this)[i];
     std::string text = "line " + std::to_string(i) + " (" + (record.op != nullptr ? record.op->name() : "leaf");
@@ -192,4 +206,5 @@ std::string TapeState::label(Index i) const {
     return text + ")";
 }
 
-} // namespace chalkgrad::detail
+} // namespace detail
+} // namespace chalkgrad

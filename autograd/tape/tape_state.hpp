@@ -13,6 +13,20 @@
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/autograd/tape/rule.hpp>
 
+namespace chalkgrad {
+
+/// A named stretch of a tape. Scope 0 is the tape itself.
+struct ScopeInfo {
+    std::string name;
+    Role role;
+    std::size_t parent; ///< the root, 0, is its own parent
+};
+
+/// "block/attention", empty for the tape itself.
+std::string scope_path(const std::vector<ScopeInfo>& scopes, std::size_t scope);
+
+} // namespace chalkgrad
+
 namespace chalkgrad::detail {
 
 using Index = std::uint32_t;
@@ -47,13 +61,6 @@ struct Record {
     bool has(Flag flag) const { return (flags & flag) != 0; }
 };
 static_assert(sizeof(Record) <= 96);
-
-/// A named stretch of the tape. Scope 0 is the tape itself.
-struct ScopeEntry {
-    std::string name;
-    Role role;
-    Index parent;
-};
 
 /// Bump storage for the fields of ops: cheap to fill, rewound as a whole.
 class OpStore {
@@ -90,13 +97,11 @@ struct ShapeHash {
 };
 
 /// Keeps xarrays that were asked for, by tape line. Made on first request, refreshed when the numbers changed.
-struct ArrayCache {
-    struct Entry {
-        std::shared_ptr<void> array;
-        std::uint64_t version;
-    };
-    std::unordered_map<Index, Entry> entries;
+struct CachedArray {
+    std::shared_ptr<void> array;
+    std::uint64_t version;
 };
+using ArrayCache = std::unordered_map<Index, CachedArray>;
 
 class TapeState {
 public:
@@ -123,6 +128,9 @@ public:
     Index add_leaf(const Shape& shape, Dtype dtype, bool variable, std::string_view name);
     /// Records op applied to the given lines and runs its forward. `outlives`: op is static, else it is copied.
     Index add_op(const Op& op, bool outlives, Dtype dtype, const Index* inputs, std::size_t count);
+    /// Records line i of another tape, which outlives this one if `outlives`, on the given lines: leaves with their numbers and
+    /// names, ops run anew in `dtype`.
+    Index add_copy(const TapeState& source, Index i, bool outlives, Dtype dtype, const Index* inputs);
 
     void run_forward(Index i);
     /// Sends the gradient of line i to those of its inputs that have `wanted`; adds to what they hold.
@@ -142,12 +150,15 @@ public:
         return record.shape->size() * bytes(work_dtype(record.dtype));
     }
 
-    std::string label(Index i) const;          ///< "line 7 (rms_norm, in block/attention)", for messages
-    std::string scope_path(Index scope) const; ///< "block/attention", empty for the tape itself
+    /// How many numbers a line's forward saves for its backward.
+    std::size_t saved_size(const Record& record) const;
+
+    std::string label(Index i) const; ///< "line 7 (rms_norm, in block/attention)", for messages
+    std::string scope_path(std::size_t scope) const { return chalkgrad::scope_path(scopes, scope); }
 
     const bool shapes_only;
     const std::shared_ptr<Pool> pool;
-    std::vector<ScopeEntry> scopes{{"", Role::none, 0}};
+    std::vector<ScopeInfo> scopes{{"", Role::none, 0}};
     Index scope = 0; ///< the one that is open
     std::unordered_map<Index, std::string> names;
     std::vector<Index> variables; ///< the leaves with a gradient, in order
@@ -162,7 +173,6 @@ private:
     Record& append(const Shape& shape, Dtype dtype);
     void* take(std::size_t bytes, void* inside);
     void give(void*& buffer, std::size_t bytes, void* inside);
-    std::size_t saved_bytes(const Record& record) const;
     void free_buffers(Index i);
 
     std::vector<std::unique_ptr<Record[]>> blocks_;
@@ -188,6 +198,11 @@ template <class F> decltype(auto) with_work_scalar(Dtype dtype, F&& f) {
             return f(float());
     }
 }
+
+/// y[i] = x[i], each rounded once; from duals their values.
+void convert_numbers(Dtype from, const void* x, Dtype to, void* y, std::size_t n);
+/// sum[i] += term[i] in a working type.
+void add_numbers(Dtype dtype, void* sum, const void* term, std::size_t n);
 
 /// Owning pointer to a TapeState for handles.
 class StateRef {

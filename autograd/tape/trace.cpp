@@ -1,7 +1,11 @@
-// A sweep written down step by step.
+// A sweep written down step by step, and the first number that is not finite.
 #include <chalkgrad/autograd/tape/trace.hpp>
 
 #include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/autograd/tape/sweep.hpp>
@@ -33,43 +37,50 @@ std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>&
     return steps;
 }
 
-std::size_t saved_size(const Tape& tape, std::size_t line) {
-    const TapeState& state = *tape.state();
-    const Record& record = state[static_cast<Index>(line)];
-    if (record.op == nullptr) return 0;
-    std::vector<const Shape*> shapes;
-    for (std::size_t k = 0; k < record.input_count; ++k) {
-        const Index in = state.inputs(record)[k];
-        shapes.push_back(in == detail::absent ? nullptr : state[in].shape);
-    }
-    return record.op->saved({shapes.data(), shapes.size()});
+namespace {
+
+std::optional<NonFinite> look(
+    const Tape& tape, Index i, const std::vector<double>& numbers, NonFinite::Direction direction) {
+    const auto bad = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
+    if (bad == numbers.end()) return {};
+    const auto place = static_cast<std::size_t>(bad - numbers.begin());
+    return NonFinite{direction, i, tape.state()->label(i), multi_index(place, *(*tape.state())[i].shape), *bad};
 }
 
-std::vector<double> saved_of(const Tape& tape, std::size_t line) {
-    const std::size_t lines = tape.size();
-    if (line >= lines)
-        throw Error("saved_of: line " + std::to_string(line) + " of a tape of " + std::to_string(lines) + " lines");
-    const TapeState& state = *tape.state();
-    const Record& record = state[static_cast<Index>(line)];
-    if (tape.shapes_only())
-        throw Error("saved_of: " + state.label(static_cast<Index>(line)) + " has no numbers: its tape is shape-only");
-    if (record.op == nullptr || record.saved == nullptr) return {};
-    std::vector<double> numbers(saved_size(tape, line));
-    detail::with_work_scalar(work_dtype(record.dtype), [&](auto scalar) {
-        const auto* from = static_cast<const decltype(scalar)*>(record.saved);
-        std::transform(from, from + numbers.size(), numbers.begin(), [](const auto& x) {
-            if constexpr (std::is_same_v<decltype(scalar), Dual<double>>) return x.v;
-            else return static_cast<double>(x);
+std::optional<NonFinite> look_forward(const Tape& tape, std::size_t end) {
+    if (tape.shapes_only()) throw Error("first_nonfinite: this tape is shape-only and has no numbers");
+    for (std::size_t i = 0; i < end; ++i)
+        if (auto found = look(tape, static_cast<Index>(i), values_of(tape, i), NonFinite::Direction::forward))
+            return found;
+    return {};
+}
+
+} // namespace
+
+std::string to_string(const NonFinite& found) {
+    return fmt::format("{}: {} at [{}] of {}",
+        found.direction == NonFinite::Direction::forward ? "forward" : "backward", found.value,
+        fmt::join(found.index, ", "), found.label);
+}
+
+std::optional<NonFinite> first_nonfinite(const Tape& tape) { return look_forward(tape, tape.size()); }
+
+template <class T> std::optional<NonFinite> first_nonfinite(const Var<T>& y) {
+    const Index i = y.checked("first_nonfinite");
+    const Tape tape = y.tape();
+    std::optional<NonFinite> found = look_forward(tape, i + 1);
+    if (found || !y.needs_grad()) return found;
+    const std::vector<work_t<T>> ones(y.size(), work_t<T>(1));
+    detail::sweep_towards(
+        *y.state(), i, ones.data(), y.state()->variables, [](std::size_t) {},
+        [&](Index k) {
+            if (!found) found = look(tape, k, *gradient_of(tape, k), NonFinite::Direction::backward);
         });
-    });
-    return numbers;
+    return found;
 }
 
-void keep_all_gradients(const Tape& tape) {
-    for (std::size_t i = 0; i < tape.size(); ++i) {
-        const Record& record = (*tape.state())[static_cast<Index>(i)];
-        if (record.op != nullptr && record.has(Record::needs_grad)) line_at(tape, i).keep_grad(); // whatever its scalar
-    }
-}
+#define CHALKGRAD_INSTANTIATE(T) template std::optional<NonFinite> first_nonfinite(const Var<T>&);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
 
 } // namespace chalkgrad

@@ -1,6 +1,9 @@
-// A sweep written down step by step, for tables and pages that show how gradients come to be.
+// Sweeps looked into: written down step by step, for tables and pages that show how gradients come to be, and searched for
+// the first number that is not finite.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <chalkgrad/autograd/tape/tape.hpp>
@@ -22,12 +25,22 @@ struct SweepStep {
 /// Throws what backward() throws.
 std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>& cotangent);
 
-/// How many numbers a line's forward saves for its backward, on a tape of shapes too.
-std::size_t saved_size(const Tape& tape, std::size_t line);
-/// The numbers a line's forward saved for its backward; none for a leaf. Throws Error on a shape-only tape.
-std::vector<double> saved_of(const Tape& tape, std::size_t line);
+/// Where the first number that is not finite was met.
+struct NonFinite {
+    enum class Direction { forward, backward };
+    Direction direction;
+    std::size_t line;
+    std::string label; ///< "line 7 (exp 'y', in block/attention)"
+    std::vector<std::size_t> index;
+    double value;
+};
+/// "forward: inf at [1, 2] of line 7 (exp, in block)".
+std::string to_string(const NonFinite& found);
 
-/// Lets every intermediate that has a gradient keep it in the sweeps that follow, as Var::keep_grad() does for one.
-void keep_all_gradients(const Tape& tape);
+/// The earliest line whose value has a NaN or an infinity, if any.
+std::optional<NonFinite> first_nonfinite(const Tape& tape);
+/// The same up to y; then, if all values are finite, the first gradient that is not, in the order of the sweep from y with a
+/// cotangent of ones. Kept gradients are not touched.
+template <class T> std::optional<NonFinite> first_nonfinite(const Var<T>& y);
 
 } // namespace chalkgrad

@@ -19,8 +19,8 @@ template <class T>
 const Array<T>& cached_array(
     TapeState& tape, detail::ArrayCache& cache, Index i, std::uint64_t version, const void* numbers) {
     Record& record = tape[i];
-    auto [place, fresh] = cache.entries.try_emplace(i);
-    auto& entry = place->second;
+    auto [place, fresh] = cache.try_emplace(i);
+    detail::CachedArray& entry = place->second;
     if (fresh || entry.version != version) {
         if (fresh) {
             const Shape& shape = *record.shape;
@@ -173,11 +173,10 @@ template <class T> Tape Var<T>::tape() const {
 
 namespace {
 
-/// The same for a sweep that leaves gradients on the tape: y must have some to leave.
-template <class T> SweepStart backward_start(const Var<T>& y, const Array<work_t<T>>* cotangent) {
-    const SweepStart start = sweep_start(y, "backward", cotangent);
-    if (!y.needs_grad()) throw Error("backward: " + y.state()->label(start.line) + why_none(*y.state(), start.line));
-    return start;
+template <class T> void sweep_from(const Var<T>& y, const Array<work_t<T>>* cotangent) {
+    const auto [line, numbers] = sweep_start(y, "backward", cotangent);
+    if (!y.needs_grad()) throw Error("backward: " + y.state()->label(line) + why_none(*y.state(), line));
+    detail::sweep_backward(*y.state(), line, numbers);
 }
 
 template <class T>
@@ -215,15 +214,9 @@ std::vector<Array<work_t<T>>> gradients(
 
 } // namespace
 
-template <class T> void Var<T>::backward() const {
-    const auto [line, one] = backward_start<T>(*this, nullptr);
-    detail::sweep_backward(*state_, line, one);
-}
+template <class T> void Var<T>::backward() const { sweep_from<T>(*this, nullptr); }
 
-template <class T> void Var<T>::backward(const Array<work_t<T>>& cotangent) const {
-    const auto [line, numbers] = backward_start<T>(*this, &cotangent);
-    detail::sweep_backward(*state_, line, numbers);
-}
+template <class T> void Var<T>::backward(const Array<work_t<T>>& cotangent) const { sweep_from<T>(*this, &cotangent); }
 
 template <class T> std::vector<Array<work_t<T>>> grad(const Var<T>& y, const std::vector<Var<T>>& xs) {
     return gradients<T>(y, xs, nullptr);

@@ -11,7 +11,6 @@
 #include <chalkgrad/autograd/graph/topology.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/autograd/tape/numbers.hpp>
-#include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/experiments/inspect/inspection.hpp>
 #include <chalkgrad/experiments/present/block_jacobian.hpp>
 #include <chalkgrad/experiments/report/graph_json.hpp>

@@ -10,7 +10,7 @@
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/tape/trace.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/experiments/present/present_page.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/tape_json.hpp>

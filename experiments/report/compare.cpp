@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/base/shape.hpp>
 
 namespace chalkgrad {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/autograd/base/utf8.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
 #include <chalkgrad/experiments/report/plain_formula.hpp>
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/tape/numbers.hpp>
-#include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
 
 namespace chalkgrad {

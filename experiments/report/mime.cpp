@@ -68,12 +68,12 @@ CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 nlohmann::json mime_bundle_repr(const Tape& tape) {
-    std::string html = "<table>", tag = "th";
-    for (const TapeRow& row : rows_of(tape)) {
+    std::string html = "<table>", cell = "th";
+    for (const TapeRow& row : table_of(tape)) {
         html += "<tr>";
-        for (const std::string& cell : row) html += fmt::format("<{0}>{1}</{0}>", tag, xml_line(cell));
+        for (const std::string& text : row) html += fmt::format("<{0}>{1}</{0}>", cell, xml_line(text));
         html += "</tr>\n";
-        tag = "td";
+        cell = "td";
     }
     return {{"text/plain", printed(tape)}, {"text/html", html + "</table>\n"}};
 }

@@ -1,5 +1,5 @@
 // The report of a run as one HTML page: parts for the sections of the course, in them the experiments.
-#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
 #include <chalkgrad/experiments/report/listing.hpp>

@@ -1,6 +1,6 @@
 // What graphs and plots share: the program that draws, formats, and text fit for a label.
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/autograd/base/utf8.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <chalkgrad/autograd/base/utf8.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 
 namespace chalkgrad {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 
 namespace chalkgrad::nn {
 namespace {

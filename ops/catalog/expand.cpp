@@ -2,7 +2,6 @@
 #include <chalkgrad/ops/catalog/expand.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
@@ -10,87 +9,67 @@
 namespace chalkgrad {
 namespace {
 
-const CatalogEntry* composed_twin(std::string_view name) {
-    for (const CatalogEntry& op : catalog())
-        if (op.composed && name == op.name) return &op;
-    return nullptr;
-}
+using detail::Index;
 
 class Copier {
 public:
-    explicit Copier(const Tape& from)
-        : from_(from), to_(from.shapes_only() ? Tape::Mode::shapes_only : Tape::Mode::values) {
-        std::vector<detail::ScopeEntry>& scopes = to_.state()->scopes;
-        scopes.insert(scopes.end(), from.state()->scopes.begin() + 1, from.state()->scopes.end());
+    explicit Copier(const Tape& from) : from_(from), new_{Tape(mode_of(from)), {}, {}} {
+        state().scopes = from.state()->scopes;
     }
 
     Expanded run() {
         for (std::size_t i = 0; i < from_.size(); ++i) {
             const Line line = from_.line(i);
-            to_.state()->scope = static_cast<detail::Index>(line.scope);
-            std::size_t at;
-            if (line.kind != Line::Kind::op) at = leaf(i, line);
-            else if (const auto parts = composed(line)) at = *parts;
-            else at = op(i);
-            line_.push_back(at);
-            if (line.kind == Line::Kind::op && !line.name.empty()) name(static_cast<detail::Index>(at), line.name);
+            state().scope = static_cast<Index>(line.scope);
+            const auto parts = composed(line);
+            const std::size_t at = parts ? *parts : copy(i, line);
+            if (!line.name.empty()) line_at(new_.tape, at).named(line.name); // whatever its scalar
+            new_.line.push_back(at);
         }
-        to_.state()->scope = 0;
-        return {to_, line_, kept_};
+        state().scope = 0;
+        return new_;
     }
 
 private:
-    void name(detail::Index at, const std::string& name) {
-        to_.state()->names[at] = name;
-        (*to_.state())[at].flags |= detail::Record::named;
+    static Tape::Mode mode_of(const Tape& tape) {
+        return tape.shapes_only() ? Tape::Mode::shapes_only : Tape::Mode::values;
     }
+    detail::TapeState& state() { return *new_.tape.state(); }
 
-    std::size_t leaf(std::size_t i, const Line& line) {
-        const detail::Index at =
-            to_.state()->add_leaf(line.shape, line.dtype, line.kind == Line::Kind::variable, line.name);
-        if (!from_.shapes_only() && line.shape.size() != 0) {
-            const detail::Record& source = (*from_.state())[static_cast<detail::Index>(i)];
-            std::memcpy((*to_.state())[at].value, source.value, from_.state()->value_bytes(source));
-        }
-        return at;
-    }
-
-    std::size_t op(std::size_t i) {
-        const detail::Record& source = (*from_.state())[static_cast<detail::Index>(i)];
-        std::vector<detail::Index> inputs;
-        for (std::size_t k = 0; k < source.input_count; ++k) {
-            const detail::Index input = from_.state()->inputs(source)[k];
-            inputs.push_back(input == detail::absent ? input : static_cast<detail::Index>(line_[input]));
-        }
-        return to_.state()->add_op(*source.op, false, source.dtype, inputs.data(), inputs.size());
+    std::size_t copy(std::size_t i, const Line& line) {
+        std::vector<Index> inputs;
+        for (const std::ptrdiff_t input : line.inputs)
+            inputs.push_back(
+                input < 0 ? detail::absent : static_cast<Index>(new_.line[static_cast<std::size_t>(input)]));
+        return state().add_copy(*from_.state(), static_cast<Index>(i), false, line.dtype, inputs.data());
     }
 
     /// The op's parts on the new tape; nothing where it has no twin, or one that needs what is not on the tape (token ids).
     std::optional<std::size_t> composed(const Line& line) {
-        const CatalogEntry* const twin = line.dtype == Dtype::f64 ? composed_twin(line.op) : nullptr;
-        if (twin == nullptr) return {};
+        const auto twin = std::find_if(catalog().begin(), catalog().end(),
+            [&](const CatalogEntry& op) { return op.composed && line.op == op.name; });
+        if (line.kind != Line::Kind::op || line.dtype != Dtype::f64 || twin == catalog().end()) return {};
         std::vector<std::pair<std::string, Var<double>>> inputs;
-        for (std::size_t k = 0; k < line.inputs.size(); ++k) {
-            if (line.inputs[k] < 0) continue;
-            inputs.emplace_back(line.input_names[k], line_at(to_, line_[static_cast<std::size_t>(line.inputs[k])]));
-        }
-        const Tape::Mark before = to_.mark();
+        for (std::size_t k = 0; k < line.inputs.size(); ++k)
+            if (line.inputs[k] >= 0)
+                inputs.emplace_back(
+                    line.input_names[k], line_at(new_.tape, new_.line[static_cast<std::size_t>(line.inputs[k])]));
+        const Tape::Mark before = new_.tape.mark();
         try {
-            const Scope scope = to_.scope(line.op, line.role);
-            Arguments<double> arguments(line.op, to_, std::move(inputs), {}, line.attributes);
+            const Scope scope = new_.tape.scope(line.op, line.role);
+            Arguments<double> arguments(line.op, new_.tape, std::move(inputs), {}, line.attributes);
             const Var<double> y = twin->composed(arguments);
             if (y.shape() == line.shape) return y.line();
         } catch (const Error&) {
             // the op stays as it is
         }
-        to_.rewind(before);
-        to_.state()->scope = static_cast<detail::Index>(line.scope);
-        kept_.push_back(line_.size());
+        new_.tape.rewind(before);
+        new_.kept.push_back(new_.line.size());
         return {};
     }
 
-    Tape from_, to_;
-    std::vector<std::size_t> line_, kept_;
+    const Tape& from_;
+    Expanded new_;
 };
 
 } // namespace

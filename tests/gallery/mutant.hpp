@@ -50,7 +50,7 @@ public:
     bool has_kinks() const override { return form_ != Form::custom && right_.has_kinks(); }
     bool skips_unwanted() const override { return right_.skips_unwanted(); }
     bool blocks_gradient() const override { return right_.blocks_gradient(); }
-    const DtypeOp* conversion() const override { return right_.conversion(); }
+    bool changes_dtype() const override { return right_.changes_dtype(); }
     bool runs_in(Dtype dtype) const override {
         return right_.runs_in(dtype) && (form_ == Form::rule || dtype == Dtype::f64);
     }

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include <chalkgrad/autograd/tape/custom.hpp>
-#include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
+#include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <chalkgrad/autograd/tape/trace.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/experiments/report/graph_notes.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/elementwise.hpp>

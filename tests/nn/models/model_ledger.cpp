@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/nn/models/config.hpp>
 #include <chalkgrad/nn/models/ledger.hpp>
 

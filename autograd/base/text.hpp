@@ -1,8 +1,11 @@
-// Text that may hold anything: finding its well-formed UTF-8.
+// Text for people: its well-formed UTF-8, and numbers with commas.
 #pragma once // internal
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace chalkgrad {
@@ -22,5 +25,14 @@ inline std::size_t utf8_length(std::string_view s) {
         return tail(1, head == 0xF0 ? 0x90 : 0x80, head == 0xF4 ? 0x8F : 0xBF) && tail(2) && tail(3) ? 4 : 0;
     return 0;
 }
+
+/// The digits before the point in threes: "8030261248" becomes "8,030,261,248", "-1234.5" "-1,234.5".
+inline std::string with_commas(std::string number) {
+    const std::size_t begin = number.starts_with('-') ? 1 : 0;
+    for (std::size_t end = std::min(number.find('.'), number.size()); end > begin + 3; end -= 3)
+        number.insert(end - 3, 1, ',');
+    return number;
+}
+template <std::integral N> std::string with_commas(N number) { return with_commas(std::to_string(number)); }
 
 } // namespace chalkgrad
