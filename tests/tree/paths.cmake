@@ -1,4 +1,5 @@
-# What pages say of the tree is so: links lead somewhere, named files exist, rooms and experiments are all in their maps:
+# What pages say of the tree is so: links lead somewhere, named files exist, rooms and experiments are all in their maps.
+# And nothing lies beside what belongs at the top:
 # cmake -DROOT=… -P paths.cmake
 
 cmake_minimum_required(VERSION 3.25)
@@ -91,6 +92,17 @@ foreach(experiment IN LISTS experiments)
     if(defined AND NOT map MATCHES "\\(\\.\\./${experiment}\\)")
         string(APPEND wrong "\n  docs/course.md: no link to ${experiment}")
     endif()
+endforeach()
+
+# The top level, where git can say what belongs to the tree: the folders, the files above, and hidden ones.
+execute_process(COMMAND git ls-files WORKING_DIRECTORY ${ROOT} OUTPUT_VARIABLE tracked ERROR_QUIET)
+string(REGEX REPLACE "/[^\n]*" "" tracked "${tracked}")
+string(REGEX MATCHALL "[^\n]+" tracked "${tracked}")
+list(REMOVE_DUPLICATES tracked)
+list(FILTER tracked EXCLUDE REGEX "^[.]")
+list(REMOVE_ITEM tracked ${folders} tests docs ${top})
+foreach(stray IN LISTS tracked)
+    string(APPEND wrong "\n  ${stray}: does not belong at the top")
 endforeach()
 
 if(wrong)
