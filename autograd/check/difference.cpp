@@ -351,6 +351,8 @@ template <class U> void Differences<U>::look_closer(Column& column, Trail<U>& mi
     if (!column.declared) column.both_sides.emplace(left, right);
 }
 
+template class Trail<double>;
+template class Trail<long double>;
 template class Differences<double>;
 template class Differences<long double>;
 
