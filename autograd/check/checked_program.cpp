@@ -7,6 +7,28 @@
 
 namespace chalkgrad::detail {
 
+std::vector<double> lengths(const Var<double>& x) {
+    std::vector<double> result;
+    double square = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) square += x.data()[j] * x.data()[j];
+    const double typical = std::sqrt(square / static_cast<double>(x.size()));
+    if (typical > 0 && std::isfinite(typical)) result.push_back(typical);
+    const TapeState& tape = *x.state();
+    for (Index i = static_cast<Index>(x.line()); i < tape.size(); ++i) {
+        const Record& record = tape[i];
+        if (record.op == nullptr) continue;
+        const Index* in = tape.inputs(record);
+        if (std::find(in, in + record.input_count, x.line()) == in + record.input_count) continue;
+        std::vector<In<double>> ins(record.input_count);
+        for (std::size_t k = 0; k < record.input_count; ++k)
+            if (in[k] != absent) ins[k] = {static_cast<const double*>(tape[in[k]].value), tape[in[k]].shape};
+        const double length = record.op->length_scale({ins.data(), ins.size()});
+        if (length > 0 && std::isfinite(length)) result.push_back(length);
+    }
+    if (result.empty()) result.push_back(1);
+    return result;
+}
+
 CheckedProgram::CheckedProgram(
     const std::vector<Var<double>>& outputs_, const std::vector<Var<double>>& inputs_, const GradcheckOptions& options_)
     : outputs(outputs_), inputs(inputs_), options(options_), program(outputs_) {

@@ -14,6 +14,9 @@
 
 namespace chalkgrad::detail {
 
+/// Lengths over which a program may bend along a leaf: the size of its numbers, and what the ops that read it declare.
+std::vector<double> lengths(const Var<double>& x);
+
 /// The program under check at its recorded point, and what is known of it beforehand. A step may run it elsewhere, and restores it.
 struct CheckedProgram {
     CheckedProgram(const std::vector<Var<double>>& outputs, const std::vector<Var<double>>& inputs,
@@ -26,12 +29,15 @@ struct CheckedProgram {
     std::vector<std::vector<std::uint32_t>> dependents; ///< of each input
     std::vector<std::uint32_t> lines;                   ///< all between an input and an output
     std::vector<std::uint32_t> kinked_lines;            ///< those of them with kinks
-    std::vector<std::vector<double>> lengths;           ///< of each input: see difference.hpp
+    std::vector<std::vector<double>> lengths;           ///< of each input: see lengths()
     std::size_t rows = 0;                               ///< elements of all outputs
     std::string no_dual;                                ///< why dual numbers and long double cannot run it; or nothing
     bool has_dual = true;                               ///< they can, and are wanted
     bool finds_structure = true;                        ///< else every output element gets a sweep of its own
 
+    /// What decides that an element is wrong, rounding aside. With nothing but differences in double, which resolve a dozen digits as a
+    /// rule, it is a thousandth of the tolerance: nothing else would see such a fault.
+    double decisive() const { return has_dual || options.quick ? options.tolerance : 1e-3 * options.tolerance; }
     double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
     /// The largest finite number of a variable, without its sign.
     static double size_of(const Var<double>& v);

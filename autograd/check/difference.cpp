@@ -20,7 +20,7 @@ template <> constexpr double fine_fractions<double>[] = {5e-5, 5e-6, 5e-7, 5e-8}
 
 /// Relative error below which a column is settled.
 template <class U> constexpr double settled_at = 1e-13;
-template <> constexpr double settled_at<double> = 1e-10;
+template <> constexpr double settled_at<double> = 1e-11;
 /// And above which a kink close by is looked for.
 template <class U> constexpr double suspicious_at = 1e-10;
 template <> constexpr double suspicious_at<double> = 1e-7;
@@ -47,28 +47,6 @@ template <class U> std::vector<U> steps_of(std::span<const double> fractions, co
 }
 
 } // namespace
-
-std::vector<double> lengths(const Var<double>& x) {
-    std::vector<double> result;
-    double square = 0;
-    for (std::size_t j = 0; j < x.size(); ++j) square += x.data()[j] * x.data()[j];
-    const double typical = std::sqrt(square / static_cast<double>(x.size()));
-    if (typical > 0 && std::isfinite(typical)) result.push_back(typical);
-    const TapeState& tape = *x.state();
-    for (Index i = static_cast<Index>(x.line()); i < tape.size(); ++i) {
-        const Record& record = tape[i];
-        if (record.op == nullptr) continue;
-        const Index* in = tape.inputs(record);
-        if (std::find(in, in + record.input_count, x.line()) == in + record.input_count) continue;
-        std::vector<In<double>> ins(record.input_count);
-        for (std::size_t k = 0; k < record.input_count; ++k)
-            if (in[k] != absent) ins[k] = {static_cast<const double*>(tape[in[k]].value), tape[in[k]].shape};
-        const double length = record.op->length_scale({ins.data(), ins.size()});
-        if (length > 0 && std::isfinite(length)) result.push_back(length);
-    }
-    if (result.empty()) result.push_back(1);
-    return result;
-}
 
 template <class U>
 Trail<U>::Trail(std::size_t outputs)

@@ -93,9 +93,6 @@ struct Move {
     double weight = 1;
 };
 
-/// Lengths over which a program may bend along a leaf: the size of its numbers, and what the ops that read it declare.
-std::vector<double> lengths(const Var<double>& x);
-
 /// Differences of a program in U: long double, or double where an op knows no other.
 template <class U> class Differences {
 public:
