@@ -49,12 +49,31 @@ bool mixes_streams(const Graph& graph, std::size_t line, const GraphEdge& x) {
     return false;
 }
 
-/// How an add continues the stream, if it does. `known` holds the residual adds before it, by line.
-std::optional<ResidualAdd> residual_add(
-    const Graph& graph, std::size_t line, const std::vector<std::optional<ResidualAdd>>& known) {
+using ResidualAdds = std::vector<std::optional<ResidualAdd>>; // by line
+
+/// Whether a line is a residual add, or the sum of one and something else.
+bool holds_residual_add(const Graph& graph, std::size_t line, const ResidualAdds& known) {
+    const Graph::Operands operands = graph.operands(line);
+    return known[line] ||
+           (is_sum(graph, line) && std::any_of(operands.begin(), operands.end(),
+                                       [&](const GraphEdge& e) { return holds_residual_add(graph, e.from, known); }));
+}
+
+/// Of a sum of the stream and something that is no branch, as h + p, the operand that is the stream: `fits`.
+template <class F> std::optional<std::size_t> stream_of_sum(const Graph& graph, std::size_t line, F fits) {
+    if (is_sum(graph, line))
+        for (const GraphEdge& edge : graph.operands(line))
+            if (!graph.nodes[edge.from].given && fits(edge.from)) return edge.from;
+    return {};
+}
+
+/// How an add continues the stream, if it does. `known` holds the residual adds before it, by line. Where each operand could be the
+/// stream, as n and h + F(n) could of n + (h + F(n)) with n = N h, it is the one that starts first.
+std::optional<ResidualAdd> residual_add(const Graph& graph, std::size_t line, const ResidualAdds& known) {
     constexpr int most_branches = 8; // side by side from one point of the stream
     const Graph::Operands operands = graph.operands(line);
-    if (graph.nodes[line].role != Role::add || operands.size() != 2 || operands[0].from == operands[1].from) return {};
+    if (!is_sum(graph, line) || operands[0].from == operands[1].from) return {};
+    std::optional<ResidualAdd> found;
     for (const bool swapped : {false, true}) {
         ResidualAdd add;
         add.line = line;
@@ -67,7 +86,8 @@ std::optional<ResidualAdd> residual_add(
                 // Other parts of the branch may read the stream before it was moved into this shape.
                 while (graph.nodes[at].role == Role::structure && handed_on(graph, at)) at = handed_on(graph, at)->from;
                 add.from = at;
-                return add;
+                if (!found || add.from < found->from) found = add;
+                break;
             }
             if (known[at]) {
                 at = known[at]->carrier;
@@ -77,17 +97,28 @@ std::optional<ResidualAdd> residual_add(
                 at = handed->from;
                 add.scaled |= handed->scaled && !add.parallel;
                 add.mixed |= handed->mixed && !add.parallel;
+            } else if (const auto part = stream_of_sum(graph, at, [&](std::size_t operand) {
+                           return depends(graph, add.branch, operand) || holds_residual_add(graph, operand, known);
+                       })) {
+                at = *part;
             } else {
                 break;
             }
         }
     }
-    return {};
+    return found;
+}
+
+/// Whether an add only hands its sum to one other, and so is a part of that one's.
+bool is_inside_sum(const Graph& graph, std::size_t add) {
+    const auto reads = [&](const GraphEdge& edge) { return edge.from == add; };
+    const auto reader = std::find_if(graph.edges.begin(), graph.edges.end(), reads);
+    return reader != graph.edges.end() && std::none_of(reader + 1, graph.edges.end(), reads) &&
+           is_sum(graph, reader->to) && graph.nodes[reader->to].scope == graph.nodes[add].scope;
 }
 
 /// Marks the stream between the trunk's first residual add and its end, as number `stack`.
-void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk,
-    const std::vector<std::optional<ResidualAdd>>& known, std::size_t stack) {
+void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk, const ResidualAdds& known, std::size_t stack) {
     // From the point where the first branch leaves, to the last add and on through what keeps the shape: Post-LN's norm.
     std::size_t begin = trunk.size(), last = 0;
     for (std::size_t k = 0; k < trunk.size(); ++k) {
@@ -113,16 +144,25 @@ void mark_stream(Graph& graph, const std::vector<std::size_t>& trunk,
 }
 
 void find_stream(Graph& graph) {
-    std::vector<std::optional<ResidualAdd>> known(graph.nodes.size());
+    ResidualAdds known(graph.nodes.size());
     for (const GraphNode& node : graph.nodes) known[node.line] = residual_add(graph, node.line, known);
     std::vector<char> walked(graph.nodes.size(), 0);
     std::size_t trunks = 0;
     const auto follow = [&](std::size_t end) {
         std::vector<std::size_t> trunk;
-        for (std::optional<std::size_t> at = end; at && !walked[*at];
-             at = known[*at] ? known[*at]->carrier : main_operand(graph, *at)) {
+        std::optional<std::size_t> from; // of the last branch that was passed
+        for (std::optional<std::size_t> at = end; at && !walked[*at];) {
             walked[*at] = 1;
             trunk.push_back(*at);
+            if (known[*at]) {
+                from = known[*at]->from;
+                at = known[*at]->carrier;
+                continue;
+            }
+            const auto part = stream_of_sum(graph, *at, [&](std::size_t operand) {
+                return from ? depends(graph, operand, *from) : holds_residual_add(graph, operand, known);
+            });
+            at = part ? part : main_operand(graph, *at);
         }
         std::reverse(trunk.begin(), trunk.end());
         mark_stream(graph, trunk, known, trunks++);
@@ -132,7 +172,7 @@ void find_stream(Graph& graph) {
     // A stream that the outputs only see through a branch: the encoder beside a decoder. Its adds take the stream as it is.
     if (!graph.residual_adds.empty())
         for (std::size_t i = graph.nodes.size(); i-- > 0;)
-            if (known[i] && !walked[i] && known[i]->from == known[i]->carrier &&
+            if (known[i] && !walked[i] && known[i]->from == known[i]->carrier && !is_inside_sum(graph, i) &&
                 graph.scopes[graph.nodes[i].scope].role == Role::none)
                 follow(end_of_stream(graph, i));
     std::sort(graph.residual_adds.begin(), graph.residual_adds.end(),
@@ -153,6 +193,10 @@ bool depends(const Graph& graph, std::size_t to, std::size_t from, const std::ve
             if (edge.from >= from && reached[edge.from - from]) reached[i - from] = 1;
     }
     return reached[to - from] != 0;
+}
+
+bool is_sum(const Graph& graph, std::size_t line) {
+    return graph.nodes[line].role == Role::add && graph.operands(line).size() == 2;
 }
 
 std::optional<std::size_t> main_operand(const Graph& graph, std::size_t line) {

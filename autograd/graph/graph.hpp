@@ -90,6 +90,8 @@ Graph graph_of(const Tape& tape);
 /// Whether line `to` is computed from line `from`, without passing the lines marked in `closed` (which may be empty).
 bool depends(const Graph& graph, std::size_t to, std::size_t from, const std::vector<char>& closed = {});
 
+/// Whether a line is a sum of two operands.
+bool is_sum(const Graph& graph, std::size_t line);
 /// The operand whose numbers an op hands on: moved, scaled, or mixed between streams, but not transformed; none for others.
 struct PassThrough {
     std::size_t from;

@@ -14,12 +14,13 @@ public:
     explicit Reader(const Graph& graph) : graph_(graph), norm_at_(graph.nodes.size(), none) {
         for (const ResidualAdd& add : graph_.residual_adds) adds_[add.line] = &add;
         find_norms();
+        find_sums();
         for (Norm& norm : topology_.norms) norm.position = position(norm);
         mark_final();
     }
 
     Topology read() {
-        for (const ResidualAdd& add : graph_.residual_adds) topology_.adds.push_back(placement(add));
+        for (const Sum& sum : sums_) read_sum(sum);
         read_stacks();
         const auto& stacks = topology_.stacks;
         const bool agree = std::all_of(
@@ -33,6 +34,35 @@ public:
 private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     const GraphNode& node(std::size_t line) const { return graph_.nodes[line]; }
+
+    // ---- sums
+
+    /// One sum of the stream and its branches, however it is bracketed.
+    struct Sum {
+        std::vector<std::size_t> adds; ///< as indices, in tape order
+    };
+
+    /// Adds whose branches start at the same point of the stream are one sum.
+    void find_sums() {
+        std::map<std::size_t, std::size_t> sum_of; // by line
+        for (std::size_t k = 0; k < graph_.residual_adds.size(); ++k) {
+            const ResidualAdd& add = graph_.residual_adds[k];
+            const auto before = add.parallel ? add_of(add.carrier) : std::nullopt;
+            const std::size_t sum = before ? sum_of.at(*before) : sums_.size();
+            if (!before) sums_.emplace_back();
+            sum_of[add.line] = sum;
+            sums_[sum].adds.push_back(k);
+        }
+    }
+    /// The residual add whose numbers a line hands on, other summands aside.
+    std::optional<std::size_t> add_of(std::size_t line) const {
+        const std::size_t at = origin(line);
+        if (adds_.contains(at)) return at;
+        if (is_sum(graph_, at))
+            for (const GraphEdge& edge : graph_.operands(at))
+                if (const auto found = add_of(edge.from)) return found;
+        return {};
+    }
 
     // ---- norms
 
@@ -127,20 +157,27 @@ private:
         if (on_stream(norm)) return adds_.contains(origin(norm.reads)) ? Position::after_add : Position::input;
         if (node(origin(norm.reads)).on_stream) return Position::input;
         for (const ResidualAdd& add : graph_.residual_adds) {
-            for (const std::size_t end : ends(add.branch))
+            for (const std::size_t end : ends(add))
                 if (norm_at_[end] != none && topology_.norms[norm_at_[end]].line == norm.line) return Position::output;
             if (add.mixed && node(read_out(norm.reads)).on_stream) return Position::input;
         }
         return leads_to_scores(norm) ? Position::qk : Position::inner;
     }
 
-    /// Where a branch comes from just before the add: one line, or two where it is itself the sum of two branches.
-    std::vector<std::size_t> ends(std::size_t branch) const {
-        const std::size_t at = origin(branch);
-        const Graph::Operands operands = graph_.operands(at);
-        if (node(at).role != Role::add || operands.size() != 2) return {at};
-        if (node(operands[1].from).given) return ends(operands[0].from); // a bias
-        return {origin(operands[0].from), origin(operands[1].from)};
+    /// Where the branches that an add takes in come from just before it: one line, or several where they were added up before. What
+    /// a module adds up inside is one branch.
+    std::vector<std::size_t> ends(const ResidualAdd& add) const {
+        std::vector<std::size_t> found;
+        const auto collect = [&](const auto& self, std::size_t line) -> void {
+            const std::size_t at = origin(line);
+            if (node(at).given || !depends(graph_, at, add.from)) return; // a bias, or another input
+            if (!is_sum(graph_, at) || adds_.contains(at) || node(at).scope != node(add.line).scope)
+                found.push_back(at);
+            else
+                for (const GraphEdge& edge : graph_.operands(at)) self(self, edge.from);
+        };
+        collect(collect, add.branch);
+        return found;
     }
 
     /// Whether the first attention op that a norm's result reaches takes it as queries, keys or scores, not as values.
@@ -179,20 +216,11 @@ private:
                 while (!graph_.is_inside(node(graph_.residual_adds[k].line).scope, scope))
                     scope = graph_.scopes[scope].parent;
             }
-            topology_.stacks.push_back({agreed(placements), graph_.scope_path(scope),
+            const bool agree = std::all_of(
+                placements.begin(), placements.end(), [&](const std::string& p) { return p == placements[0]; });
+            topology_.stacks.push_back({agree ? placements[0] : "mixed", graph_.scope_path(scope),
                 graph_.residual_adds[adds.front()].line, graph_.residual_adds[adds.back()].line});
         }
-    }
-
-    /// What the adds of a stack make together.
-    static std::string agreed(const std::vector<std::string>& adds) {
-        if (std::all_of(adds.begin(), adds.end(), [&](const std::string& add) { return add == adds[0]; }))
-            return adds[0];
-        // Of two adds side by side only the second shows it; the block is parallel as a whole.
-        for (std::size_t k = 0; k < adds.size(); ++k)
-            if (adds[k] != "parallel" && (adds[k] != "pre" || k + 1 == adds.size() || adds[k + 1] != "parallel"))
-                return "mixed";
-        return "parallel";
     }
 
     /// Post-LN has a norm behind every add; the last of a stack of others stands alone.
@@ -219,28 +247,33 @@ private:
 
     // ---- placements
 
+    /// The norms of one branch, from the stream to its end.
     struct Around {
-        std::vector<const Norm*> input, output, after;
-    };
-    Around around(const ResidualAdd& add) const {
-        Around found;
-        for (const Norm& norm : topology_.norms) {
-            const bool between = norm.line > add.from && norm.line < add.line;
-            if (between && norm.position == Norm::Position::input && !on_stream(norm) &&
-                depends(graph_, add.branch, norm.line) && depends(graph_, norm.line, add.from))
-                found.input.push_back(&norm);
-            if (norm.position == Norm::Position::after_add && !norm.final && origin(norm.reads) == add.line)
-                found.after.push_back(&norm);
+        bool input = false, output = false;
+        const char* placement() const {
+            return input && output ? "peri" : input ? "pre" : output ? "output_only" : "no_norm";
         }
-        for (const std::size_t end : ends(add.branch))
-            if (norm_at_[end] != none && topology_.norms[norm_at_[end]].position == Norm::Position::output)
-                found.output.push_back(&topology_.norms[norm_at_[end]]);
-        // A norm beside a way that has none is no input norm of the branch.
+    };
+    Around around(const ResidualAdd& add, std::size_t end) const {
+        Around found;
         std::vector<char> closed(graph_.nodes.size(), 0);
-        for (const Norm* norm : found.input)
-            for (const std::size_t line : norm->lines) closed[line] = 1;
-        if (!add.mixed && !found.input.empty() && depends(graph_, add.branch, add.from, closed)) found.input.clear();
+        for (const Norm& norm : topology_.norms) {
+            if (norm.line <= add.from || norm.line > end || norm.position != Norm::Position::input || on_stream(norm) ||
+                !depends(graph_, end, norm.line) || !depends(graph_, norm.line, add.from))
+                continue;
+            found.input = true;
+            for (const std::size_t line : norm.lines) closed[line] = 1;
+        }
+        // A norm beside a way that has none is no input norm of the branch.
+        if (!add.mixed && found.input && depends(graph_, end, add.from, closed)) found.input = false;
+        found.output = norm_at_[end] != none && topology_.norms[norm_at_[end]].position == Norm::Position::output;
         return found;
+    }
+    bool norm_behind(const Sum& sum) const {
+        const std::size_t line = graph_.residual_adds[sum.adds.back()].line;
+        return std::any_of(topology_.norms.begin(), topology_.norms.end(), [&](const Norm& norm) {
+            return norm.position == Norm::Position::after_add && !norm.final && origin(norm.reads) == line;
+        });
     }
 
     bool has_attention(std::size_t from, std::size_t to) const {
@@ -248,35 +281,38 @@ private:
             if (node(i).role == Role::attention && depends(graph_, i, from) && depends(graph_, to, i)) return true;
         return false;
     }
-    /// Two branches from one point, one of them attention and the other not; or two of any kind where there is no attention.
-    bool side_by_side(const ResidualAdd& add) const {
-        if (add.parallel) {
-            const auto before = adds_.find(origin(add.carrier));
-            if (before == adds_.end()) return true;
-            const bool here = has_attention(add.from, add.branch),
-                       there = has_attention(before->second->from, before->second->branch);
-            return here != there || (!here && !there);
+    /// Judges each branch of a sum, then all of them together.
+    void read_sum(const Sum& sum) {
+        std::size_t attentions = 0;
+        bool mixed_streams = false, scaled = false;
+        std::vector<Topology::Branch> branches;
+        for (const std::size_t k : sum.adds) {
+            const ResidualAdd& add = graph_.residual_adds[k];
+            mixed_streams |= add.mixed;
+            scaled |= add.scaled;
+            for (const std::size_t end : ends(add)) {
+                branches.push_back({add.line, end, around(add, end).placement(), false});
+                attentions += has_attention(add.from, end);
+            }
         }
-        const std::vector<std::size_t> two = ends(add.branch);
-        if (two.size() != 2 || !depends(graph_, two[0], add.from) || !depends(graph_, two[1], add.from))
-            return false; // a bias
-        return has_attention(add.from, two[0]) != has_attention(add.from, two[1]);
-    }
-
-    std::string placement(const ResidualAdd& add) const {
-        const Around norms = around(add);
-        if (add.mixed) return "mhc";
-        if (side_by_side(add)) return "parallel";
-        if (!norms.after.empty()) {
-            if (!norms.input.empty() || !norms.output.empty()) return "mixed";
-            return add.scaled ? "deepnorm" : "post";
-        }
-        if (!norms.input.empty() && !norms.output.empty()) return "peri";
-        return !norms.input.empty() ? "pre" : !norms.output.empty() ? "output_only" : "no_norm";
+        const bool agree = std::all_of(branches.begin(), branches.end(),
+            [&](const Topology::Branch& b) { return b.placement == branches[0].placement; });
+        for (Topology::Branch& branch : branches) branch.disagrees = !agree;
+        const std::string one = branches.empty() ? "no_norm" : branches[0].placement;
+        std::string whole = one;
+        if (mixed_streams) whole = "mhc";
+        else if (!agree) whole = "mixed";
+        // Side by side are branches of different kinds, attention and FFN; or any, where there is no attention.
+        else if (branches.size() > 1 && attentions < branches.size()) whole = "parallel";
+        else if (norm_behind(sum)) whole = one != "no_norm" ? "mixed" : scaled ? "deepnorm" : "post";
+        topology_.adds.resize(graph_.residual_adds.size());
+        for (const std::size_t k : sum.adds) topology_.adds[k] = whole;
+        topology_.branches.insert(topology_.branches.end(), branches.begin(), branches.end());
     }
 
     const Graph& graph_;
     std::map<std::size_t, const ResidualAdd*> adds_;
+    std::vector<Sum> sums_;
     std::vector<std::size_t> norm_at_; ///< index of the norm that a line belongs to
     Topology topology_;
 };

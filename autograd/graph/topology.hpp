@@ -38,14 +38,21 @@ struct Topology {
         std::string scope;       ///< the innermost one around all its adds; may be empty
         std::size_t first, last; ///< lines of its first and last add
     };
+    /// What a sum adds to the stream.
+    struct Branch {
+        std::size_t add, end;  ///< lines: of the residual add that takes it in, and of its result
+        std::string placement; ///< pre, peri, output_only or no_norm
+        bool disagrees;        ///< another branch of the same sum has another one
+    };
     /// pre, post, peri, output_only, deepnorm, parallel, mhc; "no_norm" where there are residual adds without norms, "mixed"
-    /// where the adds disagree, "none" without a residual add.
+    /// where the adds disagree, or the branches of one sum, "none" without a residual add.
     std::string placement;
     std::vector<Stack>
         stacks; ///< more than one where streams lie beside each other on the tape: an encoder's and a decoder's
     std::vector<std::string> evidence;       ///< sentences
     std::vector<std::string> contradictions; ///< scopes whose names say another placement
     std::vector<Norm> norms;                 ///< in tape order
+    std::vector<Branch> branches;            ///< of all residual adds
     std::vector<std::string> adds;           ///< the placement of each residual add of the graph, in its order
 };
 

@@ -1,6 +1,7 @@
 // What a topology says in sentences: the evidence for its placement, and names that contradict it.
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,7 +74,13 @@ void explain(const Graph& graph, Topology& topology) {
         say.push_back(norms.empty() ? no : fmt::format("{}: {}", some, list(norms)));
     };
     sentence(on_line, "the path h → out passes a norm behind the add", "no norm on the path h → out");
-    sentence(input, "a norm begins the branch", "no norm between the stream and F");
+    const auto any = [&](const char* placement) {
+        return std::any_of(topology.branches.begin(), topology.branches.end(),
+            [&](const Topology::Branch& b) { return b.placement == placement; });
+    };
+    const bool some_begin = any("pre") || any("peri");
+    sentence(input, some_begin ? "a norm begins the branch" : "a way from the stream to F passes by the norm",
+        "no norm between the stream and F");
     sentence(output, "a norm ends the branch", "no norm between F and the add");
     if (std::any_of(
             graph.residual_adds.begin(), graph.residual_adds.end(), [](const ResidualAdd& a) { return a.scaled; }))
@@ -90,11 +97,19 @@ void explain(const Graph& graph, Topology& topology) {
             fmt::format("behind the last add stands a final norm, which belongs to no block: {}", list(last)));
     if (std::any_of(topology.stacks.begin(), topology.stacks.end(),
             [](const Topology::Stack& s) { return s.placement == "mixed"; })) {
-        std::vector<std::string> each;
+        std::vector<std::string> each, parts;
         for (std::size_t k = 0; k < adds; ++k)
             if (topology.stacks[graph.residual_adds[k].stack].placement == "mixed")
                 each.push_back(fmt::format("line {} {}", graph.residual_adds[k].line, topology.adds[k]));
-        say.push_back(fmt::format("the adds disagree: {}", fmt::join(each, ", ")));
+        for (const Topology::Branch& branch : topology.branches)
+            if (branch.disagrees)
+                parts.push_back(fmt::format("the one that ends at line {} {}", branch.end, branch.placement));
+        if (std::adjacent_find(topology.adds.begin(), topology.adds.end(), std::not_equal_to<>()) !=
+            topology.adds.end())
+            say.push_back(fmt::format("the adds disagree: {}", fmt::join(each, ", ")));
+        if (!parts.empty()) say.push_back(fmt::format("the branches of a sum disagree: {}", fmt::join(parts, ", ")));
+        else if (std::find(topology.adds.begin(), topology.adds.end(), "mixed") != topology.adds.end())
+            say.push_back("a branch has a norm of its own, and the sum has one behind it");
     }
 }
 

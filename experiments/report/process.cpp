@@ -30,7 +30,8 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 File temporary_file(std::string_view text = {}) {
     File file(std::tmpfile(), std::fclose);
     if (file == nullptr || fcntl(fileno(file.get()), F_SETFD, FD_CLOEXEC) != 0 ||
-        std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
+        (!text.empty() && std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) ||
+        std::fflush(file.get()) != 0)
         throw Error(
             fmt::format("no temporary file ({}); free some space in the temporary folder", std::strerror(errno)));
     std::rewind(file.get());

@@ -177,9 +177,14 @@ BOOST_AUTO_TEST_CASE(parallel_branches) {
     two.x + branches;
     BOOST_TEST(two.read().placement == "parallel");
     BOOST_TEST((two.read().norms[1].position == Norm::Position::input));
-    Bench routed; // two experts are no parallel block
-    const Var<double> m = routed.norm(routed.x);
-    routed.x + (routed.linear(m) + routed.linear(m));
+    Bench routed; // what a module adds up inside, as experts, is one branch
+    Var<double> experts;
+    {
+        const Scope scope = routed.tape.scope("ffn");
+        const Var<double> m = routed.norm(routed.x);
+        experts = routed.linear(m) + routed.linear(m);
+    }
+    routed.x + experts;
     BOOST_TEST(routed.read().placement == "pre");
     Bench stack;
     Var<double> h = stack.x;
