@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include <chalkgrad/autograd/tape/tape.hpp>
+#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/nn/core/init.hpp>
 
 namespace chalkgrad::nn {

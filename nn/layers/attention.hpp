@@ -6,7 +6,7 @@
 #include <chalkgrad/nn/core/linear.hpp>
 #include <chalkgrad/nn/core/norm.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
-#include <chalkgrad/ops/norm/l2_normalize.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 namespace chalkgrad::nn {
 

@@ -1,8 +1,7 @@
 // DeepSeek-V3's latent attention.
 #include <chalkgrad/nn/layers/latent_attention.hpp>
 
-#include <fmt/format.h>
-
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
 
@@ -52,8 +51,6 @@ void LatentAttention::visit(const Visitor& v) const {
     for (const Linear* map : {&wk_up, &wv_up, &wo}) v(*map);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> LatentAttention::operator()(Binding<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(LatentAttention::operator())
 
 } // namespace chalkgrad::nn

@@ -2,21 +2,10 @@
 // them.
 #include <chalkgrad/nn/layers/latent_attention.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/base/half.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-#include <chalkgrad/ops/reduce/softmax.hpp>
-#include <chalkgrad/ops/shape/slice.hpp>
 
 namespace chalkgrad::nn {
 namespace {
@@ -170,11 +159,6 @@ void SharedKeyAttention::visit(const Visitor& v) const {
     v(sinks);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                            \
-    template Var<T> Compressor::operator()(Binding<T>&, const Var<T>&) const;                               \
-    template Var<T> SharedKeyAttention::mask(Binding<T>&, const Var<T>&, const Var<T>&, std::size_t) const; \
-    template Var<T> SharedKeyAttention::operator()(Binding<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Compressor::operator(), SharedKeyAttention::mask, SharedKeyAttention::operator())
 
 } // namespace chalkgrad::nn

@@ -2,13 +2,8 @@
 // Each is a few recorded lines: moving axes has the reverse move as its backward, and norms and attention bring their own.
 #include <chalkgrad/ops/attention/qk_norm.hpp>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
-#include <chalkgrad/ops/attention/sdpa_qknorm.hpp>
-#include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>

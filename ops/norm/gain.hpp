@@ -1,12 +1,11 @@
 // What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
 #pragma once // internal
 
-#include <algorithm>
 #include <numeric>
 
 #include <chalkgrad/autograd/kernel/wide.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/checks.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 
 namespace chalkgrad {
 
