@@ -53,11 +53,9 @@ void add_llama_family(Types& types) {
     qwen3.warnings = {"Q/K norms act within each head, with one gain of head_dim for all heads"};
 
     ModelType& qwen3_moe = add(types, qwen3, "qwen3_moe", "Qwen3-30B-A3B, Qwen3-235B-A22B");
-    qwen3_moe.expert_fields =
-        ExpertRule{"num_experts|num_local_experts", "num_experts_per_tok", "moe_intermediate_size"};
-    qwen3_moe.experts = ExpertFacts{.routing = "softmax, then the top k", .packing = "separate"};
-    qwen3_moe.expert_fields->sparse = special::sparse_qwen3;
-    qwen3_moe.experts->normalize = false;
+    qwen3_moe.expert_fields = ExpertRule{
+        "num_experts|num_local_experts", "num_experts_per_tok", "moe_intermediate_size", "", special::sparse_qwen3};
+    qwen3_moe.experts = ExpertFacts{.routing = "softmax, then the top k", .normalize = false, .packing = "separate"};
     qwen3_moe.defaults = "{}";
 
     ModelType& phi3 = add(types, llama, "phi3", "Phi-3 mini, Phi-4");
@@ -149,8 +147,7 @@ void add_gemma_family(Types& types) {
 
     ModelType& text = add(types, gemma2, "gemma3_text", "Gemma 3 1B; the text part of Gemma 3");
     text.attention.qk_norm = {"per_head", "rms", true};
-    text.positions.base = 1e6;
-    text.positions.sliding_base = 1e4;
+    text.positions = {.base = 1e6, .sliding_base = 1e4};
     text.window = {"sliding_window", 6, "sliding_window_pattern|_sliding_window_pattern"};
     text.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
                         "query_pre_attn_scalar": 256, "sliding_window": 4096})";
@@ -331,14 +328,14 @@ void add_expert_families(Types& types) {
     llama4.biases = {attention_bias};
     llama4.names.ffn = "intermediate_size_mlp";
     llama4.defaults = R"({"head_dim": 128, "intermediate_size_mlp": 16384})";
-    llama4.positions.interleaved = true;
-    llama4.positions.base = 500000;
-    llama4.expert_fields = ExpertRule{"num_local_experts", "num_experts_per_tok", "intermediate_size"};
-    llama4.experts = ExpertFacts{.routing = "sigmoid of the chosen, on the expert's input", .packing = "contiguous"};
-    llama4.expert_fields->sparse = special::sparse_llama4;
-    llama4.experts->scoring = "sigmoid";
-    llama4.experts->normalize = false;
-    llama4.experts->weight_input = true;
+    llama4.positions = {.interleaved = true, .base = 500000};
+    llama4.expert_fields =
+        ExpertRule{"num_local_experts", "num_experts_per_tok", "intermediate_size", "", special::sparse_llama4};
+    llama4.experts = ExpertFacts{.routing = "sigmoid of the chosen, on the expert's input",
+        .scoring = "sigmoid",
+        .normalize = false,
+        .weight_input = true,
+        .packing = "contiguous"};
     llama4.other_layers = "chunked_attention"; // those with RoPE, as no_rope_layers says
     llama4.special = special::llama4;
     llama4.warnings = {"the Q/K norm called L2Norm divides by the root of the mean square: an RMS norm without a gain",
@@ -352,12 +349,12 @@ void add_expert_families(Types& types) {
     v3.names.kv_heads = v3.names.head_dim = "";
     v3.biases = {};
     v3.positions.interleaved = true;
-    v3.expert_fields =
-        ExpertRule{"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts"};
-    v3.experts = ExpertFacts{.routing = "sigmoid, corrected for the choice, groups first", .packing = "separate"};
-    v3.expert_fields->sparse = special::sparse_deepseek;
-    v3.experts->correction_buffer = true;
-    v3.experts->scoring = "sigmoid";
+    v3.expert_fields = ExpertRule{"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size",
+        "n_shared_experts", special::sparse_deepseek};
+    v3.experts = ExpertFacts{.routing = "sigmoid, corrected for the choice, groups first",
+        .scoring = "sigmoid",
+        .packing = "separate",
+        .correction_buffer = true};
     v3.defaults = R"({"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
                       "v_head_dim": 128, "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 3,
                       "routed_scaling_factor": 2.5})";
