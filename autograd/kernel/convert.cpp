@@ -67,10 +67,7 @@ template <class T> void bfloat16_to(std::size_t n, const std::uint16_t* from, T*
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(half_from)
-CHALKGRAD_KERNEL(bfloat16_from)
-CHALKGRAD_KERNEL(half_to)
-CHALKGRAD_KERNEL(bfloat16_to)
+CHALKGRAD_KERNEL(half_from, bfloat16_from, half_to, bfloat16_to)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/base/half.hpp>

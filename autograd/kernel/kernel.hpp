@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include <chalkgrad/autograd/base/each.hpp>
 #include <chalkgrad/autograd/kernel/compilation.hpp>
 #include <chalkgrad/autograd/kernel/vector_math.hpp>
 #include <chalkgrad/autograd/kernel/wide.hpp>
@@ -211,21 +212,22 @@ template <class T> constexpr auto table_entry(auto of_double, auto of_float) {
 } // namespace chalkgrad::detail
 #endif
 
-/// CHALKGRAD_KERNEL(name), at global scope after the kernel: makes chalkgrad::kernel::name<T>(args...), which calls the
+/// CHALKGRAD_KERNEL(name, …), at global scope after the kernels: makes chalkgrad::kernel::name<T>(args...), which calls the
 /// kernel compiled for the instruction set in use (double and float), or the only one there is (long double, Dual).
+#define CHALKGRAD_KERNEL(...) CHALKGRAD_EACH(CHALKGRAD_ONE_KERNEL, __VA_ARGS__)
 #if defined(CHALKGRAD_KERNELS_ONLY)
-#define CHALKGRAD_KERNEL(name)                                          \
+#define CHALKGRAD_ONE_KERNEL(name)                                      \
     namespace chalkgrad::avx2 {                                         \
     extern const decltype(&name<double>) name##_double = &name<double>; \
     extern const decltype(&name<float>) name##_float = &name<float>;    \
     }
 #elif defined(CHALKGRAD_NO_AVX2)
-#define CHALKGRAD_KERNEL(name)                                                                                    \
+#define CHALKGRAD_ONE_KERNEL(name)                                                                                \
     namespace chalkgrad::kernel {                                                                                 \
     template <class T> inline constexpr detail::Dispatch<decltype(&base::name<T>)> name{&base::name<T>, nullptr}; \
     }
 #else
-#define CHALKGRAD_KERNEL(name)                                                              \
+#define CHALKGRAD_ONE_KERNEL(name)                                                          \
     namespace chalkgrad::avx2 {                                                             \
     extern const decltype(&base::name<double>) name##_double;                               \
     extern const decltype(&base::name<float>) name##_float;                                 \

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <span>
 
+#include <chalkgrad/autograd/base/each.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad {
@@ -33,18 +34,25 @@ template <class Rule, class T> Var<T> apply(const Rule& rule, std::span<const Va
     return detail::record<T>(OpOf<Rule>(rule), false, pointers.data(), pointers.size());
 }
 
-/// In namespace chalkgrad: instantiates function templates, one to six that are not overloaded, for the six scalars of a Var.
-#define CHALKGRAD_INSTANCES(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_2(__VA_ARGS__))
-#define CHALKGRAD_INSTANCES_2(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_3(__VA_ARGS__))
-#define CHALKGRAD_INSTANCES_3(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_4(__VA_ARGS__))
-#define CHALKGRAD_INSTANCES_4(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCES_5(__VA_ARGS__))
-#define CHALKGRAD_INSTANCES_5(f, ...) CHALKGRAD_INSTANCE(f) __VA_OPT__(CHALKGRAD_INSTANCE(__VA_ARGS__))
-#define CHALKGRAD_INSTANCE(f)                                                     \
-    template decltype(f<double>) f<double>;                                       \
-    template decltype(f<float>) f<float>;                                         \
-    template decltype(f<long double>) f<long double>;                             \
-    template decltype(f<::chalkgrad::Dual<double>>) f<::chalkgrad::Dual<double>>; \
-    template decltype(f<::chalkgrad::half>) f<::chalkgrad::half>;                 \
-    template decltype(f<::chalkgrad::bfloat16>) f<::chalkgrad::bfloat16>;
+namespace detail {
+/// The type of what a pointer to a function points to, member or not.
+template <class P> struct Pointed : std::remove_pointer<P> {};
+template <class F, class Class> struct Pointed<F Class::*> { using type = F; };
+} // namespace detail
+
+/// At namespace scope: instantiates function templates, free ones and members, one to six, for the six scalars of a Var.
+#define CHALKGRAD_INSTANCES(...) CHALKGRAD_EACH(CHALKGRAD_INSTANCE, __VA_ARGS__)
+#define CHALKGRAD_INSTANCE(f) CHALKGRAD_INSTANCE_EACH(CHALKGRAD_INSTANCE_BY_NAME, f, )
+/// The same for one that has overloads: `Function` is its type as an alias template, `template <class T> using … = Var<T>(…)`.
+#define CHALKGRAD_INSTANCES_OF(f, Function) CHALKGRAD_INSTANCE_EACH(CHALKGRAD_INSTANCE_BY_TYPE, f, Function)
+#define CHALKGRAD_INSTANCE_BY_NAME(f, none, T) template ::chalkgrad::detail::Pointed<decltype(&f<T>)>::type f<T>
+#define CHALKGRAD_INSTANCE_BY_TYPE(f, Function, T) template Function<T> f
+#define CHALKGRAD_INSTANCE_EACH(INSTANCE, f, Function) \
+    INSTANCE(f, Function, double);                     \
+    INSTANCE(f, Function, float);                      \
+    INSTANCE(f, Function, long double);                \
+    INSTANCE(f, Function, ::chalkgrad::Dual<double>);  \
+    INSTANCE(f, Function, ::chalkgrad::half);          \
+    INSTANCE(f, Function, ::chalkgrad::bfloat16);
 
 } // namespace chalkgrad

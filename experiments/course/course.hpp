@@ -28,15 +28,14 @@
 #include <chalkgrad/ops/attention/sdpa.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
 #include <chalkgrad/ops/gate/swiglu_act.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/dyisru.hpp>
 #include <chalkgrad/ops/norm/dyt.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/norm/rms_norm_floor.hpp>
 #include <chalkgrad/ops/reduce/cross_entropy.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/reduce/softmax.hpp>

@@ -28,20 +28,17 @@ Init xavier_uniform(std::size_t in, std::size_t out, double gain = 1);
 /// N(0, 1/(2 layers d)) for the last matrix of each residual branch: 2·layers branches add up to variance 1 (GPT-2).
 Init depth_scaled(std::size_t d, std::size_t layers);
 
-/// DeepNorm (Wang et al. 2022): α weighs the residual, N(α h + F(h)); β is the Xavier gain of the value, output and FFN
-/// matrices.
+/// DeepNorm (Wang et al. 2022): α weighs the residual, N(α h + F(h)); β is the Xavier gain of the value, output and FFN matrices.
 struct DeepNorm {
     double alpha, beta;
 };
 /// A stack of one kind, encoder or decoder: α = (2N)^¼, β = (8N)^−¼.
 DeepNorm deepnorm(std::size_t layers);
-/// The two stacks of an encoder–decoder with N and M layers: 0.81 (N⁴M)^(1/16), 0.87 (N⁴M)^(−1/16), and (3M)^¼,
-/// (12M)^(−¼).
+/// The two stacks of an encoder–decoder with N and M layers: 0.81 (N⁴M)^(1/16), 0.87 (N⁴M)^(−1/16), and (3M)^¼, (12M)^(−¼).
 DeepNorm deepnorm_encoder(std::size_t encoder_layers, std::size_t decoder_layers);
 DeepNorm deepnorm_decoder(std::size_t decoder_layers);
 
-/// Henry et al. (2020): the first τ of normalised queries and keys, log₂(L² − L), L a long sequence's length. Needs L
-/// >= 2.
+/// Henry et al. (2020): the first τ of normalised queries and keys, log₂(L² − L), L a long sequence's length. Needs L >= 2.
 double henry_tau(double length);
 
 } // namespace chalkgrad::nn

@@ -1,12 +1,8 @@
 // Linear maps and tables of rows.
 #include <chalkgrad/nn/core/linear.hpp>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/linear/embedding.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/shape/shape_ops.hpp>
 
 namespace chalkgrad::nn {
 
@@ -41,11 +37,6 @@ template <class T> Var<T> Embedding::tied(Binding<T>& on, const Var<T>& x) const
     return matmul(x, transpose(on(table)));
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                          \
-    template Var<T> Linear::operator()(Binding<T>&, const Var<T>&) const;                 \
-    template Var<T> Embedding::operator()(Binding<T>&, const Array<std::int64_t>&) const; \
-    template Var<T> Embedding::tied(Binding<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Linear::operator(), Embedding::operator(), Embedding::tied)
 
 } // namespace chalkgrad::nn

@@ -1,12 +1,9 @@
 // The norms of a block, as modules.
 #include <chalkgrad/nn/core/norm.hpp>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/norm/dyt.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
-#include <chalkgrad/ops/shape/shape_ops.hpp>
 
 namespace chalkgrad::nn {
 
@@ -63,8 +60,6 @@ void Norm::visit(const Visitor& v) const {
     v(beta);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> Norm::operator()(Binding<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Norm::operator())
 
 } // namespace chalkgrad::nn

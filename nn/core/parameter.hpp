@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include <chalkgrad/autograd/tape/tape.hpp>
+#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/nn/core/init.hpp>
 
 namespace chalkgrad::nn {
@@ -30,8 +30,7 @@ namespace chalkgrad::nn {
 /// A size as ops take it in shapes and slices, where negative numbers have a meaning.
 constexpr std::ptrdiff_t extent(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
 
-/// A named array that is learned, or kept fixed (a buffer). It has a shape from the start and numbers once they are
-/// given.
+/// A named array that is learned, or kept fixed (a buffer). It has a shape from the start and numbers once they are given.
 class Parameter {
 public:
     /// Absent: the bias of a layer without one. Converts to false.
@@ -130,8 +129,7 @@ public:
     const Tape& tape() const { return tape_; }
     [[nodiscard]] Scope scope(std::string_view name, Role role = Role::none) const { return tape_.scope(name, role); }
 
-    /// Its line; an absent Var for an absent parameter. Throws Error for one without numbers, unless the tape keeps
-    /// shapes only.
+    /// Its line; an absent Var for an absent parameter. Throws Error for one without numbers, unless the tape keeps shapes only.
     Var<T> operator()(const Parameter& parameter);
     /// Lets a line of the tape stand for a parameter. Throws Error for another shape, and if it has been used before.
     void bind(const Parameter& parameter, const Var<T>& line);

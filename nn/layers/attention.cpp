@@ -1,12 +1,9 @@
 // Grouped-query attention as a module.
 #include <chalkgrad/nn/layers/attention.hpp>
 
-#include <fmt/format.h>
-
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/clamp.hpp>
 
 namespace chalkgrad::nn {
 namespace {
@@ -105,9 +102,6 @@ void GroupedAttention::visit(const Visitor& v) const {
     v(relative);
 }
 
-#define CHALKGRAD_INSTANTIATE(T) \
-    template Var<T> GroupedAttention::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(GroupedAttention::operator())
 
 } // namespace chalkgrad::nn

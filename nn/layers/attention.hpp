@@ -6,7 +6,7 @@
 #include <chalkgrad/nn/core/linear.hpp>
 #include <chalkgrad/nn/core/norm.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
-#include <chalkgrad/ops/norm/l2_normalize.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 namespace chalkgrad::nn {
 
@@ -56,9 +56,8 @@ struct GroupedAttention {
     /// Throws Error for heads that do not divide, and options that contradict each other.
     explicit GroupedAttention(const GroupedAttentionOptions& options);
 
-    /// x (…, T, d); y the same. The additive mask, a constant or a learned bias (T5), broadcasts to (…, heads, T,
-    /// keys). With a memory (…, S, memory_d), keys and values are read from it: cross-attention, to be built with
-    /// causal = false.
+    /// x (…, T, d); y the same. The additive mask, a constant or a learned bias (T5), broadcasts to (…, heads, T, keys). With a
+    /// memory (…, S, memory_d), keys and values are read from it: cross-attention, to be built with causal = false.
     template <class T>
     Var<T> operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask = {}, const Var<T>& memory = {}) const;
     void visit(const Visitor& v) const;

@@ -136,9 +136,6 @@ void set_depth_scaled_init(const Block& block, std::size_t layers) {
     block.visit(Visitor(set));
 }
 
-#define CHALKGRAD_INSTANTIATE(T) \
-    template Var<T> Block::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Block::operator())
 
 } // namespace chalkgrad::nn

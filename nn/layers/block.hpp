@@ -1,5 +1,4 @@
-// A Transformer block: attention and a feed-forward network, each a residual branch, with norms where the placement
-// puts them.
+// A Transformer block: attention and a feed-forward network, each a residual branch, with norms where the placement puts them.
 #pragma once
 
 #include <optional>

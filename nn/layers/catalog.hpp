@@ -29,9 +29,8 @@ struct BlockEntry {
     std::string formula; ///< one line, for lists
     std::string section; ///< of the course
     Kind kind;
-    /// Records it: parameters and inputs drawn from the seed, all of them off the values that hide faults (gains of 1,
-    /// biases of 0); on a tape of shapes, shapes. Inputs and output are named "x" and "y"; the rest lies in scopes
-    /// named as the modules.
+    /// Records it: parameters and inputs drawn from the seed, all of them off the values that hide faults (gains of 1, biases of
+    /// 0); on a tape of shapes, shapes. Inputs and output are named "x" and "y"; the rest lies in scopes named as the modules.
     std::function<Recorded(const Tape&, std::uint64_t seed)> record;
 
     /// What is known of x without differentiating: with masked attentions only, no token depends on a later one; in an

@@ -1,12 +1,8 @@
 // The feed-forward network of a block as a module.
 #include <chalkgrad/nn/layers/ffn.hpp>
 
-#include <fmt/format.h>
-
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/nn/core/words.hpp>
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/shape/slice.hpp>
 
 namespace chalkgrad::nn {
 namespace {
@@ -123,12 +119,6 @@ void Ffn::visit(const Visitor& v) const {
     for (const Linear* matrix : {&first, &up, &second}) v(*matrix);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                           \
-    template Var<T> activate(Activation, const Var<T>&);                   \
-    template Var<T> gate(const FfnOptions&, const Var<T>&, const Var<T>&); \
-    template Var<T> middle(const FfnOptions&, const Var<T>&);              \
-    template Var<T> Ffn::operator()(Binding<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(activate, gate, middle, Ffn::operator())
 
 } // namespace chalkgrad::nn

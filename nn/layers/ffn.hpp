@@ -8,8 +8,7 @@
 
 namespace chalkgrad::nn {
 
-/// φ of an FFN (course §8). identity leaves it out: then the two matrices are one linear map, and a gated FFN is
-/// quadratic.
+/// φ of an FFN (course §8). identity leaves it out: then the two matrices are one linear map, and a gated FFN is quadratic.
 enum class Activation { identity, relu, silu, gelu, gelu_tanh, quick_gelu };
 const char* name(Activation activation);
 /// The activation of that name; throws Error naming the close ones.

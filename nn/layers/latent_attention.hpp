@@ -66,12 +66,11 @@ struct SharedKeyAttentionOptions {
     RopeOptions rope = {.style = RopeStyle::interleaved}; ///< on rope_dim features
 };
 
-/// One vector is key and value of every head; queries see a window of tokens, and whole compressed groups before them;
-/// a sink joins each softmax; the output goes down in groups of heads and up together. What the indexer picks is a
-/// constant of the recorded program, so its parameters have no gradient here (in training they have a loss of their
-/// own). Causal; x has rank 2. Parameters wq_down, q_norm.gamma, wq_up, wkv, kv_norm.gamma, wo_down (heads·head_dim,
-/// out_rank) by groups of rows, wo_up, sinks, compressor.…, wq, w_heads, index_compressor.…. Compressed keys are
-/// rotated by the number of their group.
+/// One vector is key and value of every head; queries see a window of tokens, and whole compressed groups before them; a sink
+/// joins each softmax; the output goes down in groups of heads and up together. What the indexer picks is a constant of the
+/// recorded program, so its parameters have no gradient here (in training they have a loss of their own). Causal; x has rank 2.
+/// Parameters wq_down, q_norm.gamma, wq_up, wkv, kv_norm.gamma, wo_down (heads·head_dim, out_rank) by groups of rows, wo_up,
+/// sinks, compressor.…, wq, w_heads, index_compressor.…. Compressed keys are rotated by the number of their group.
 struct SharedKeyAttention {
     SharedKeyAttentionOptions options;
     Linear wq_down, wq_up, wkv, wo_up;

@@ -1,20 +1,8 @@
 // Mixture of experts as a module.
 #include <chalkgrad/nn/layers/moe.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-#include <chalkgrad/ops/reduce/softmax.hpp>
-#include <chalkgrad/ops/shape/shape_ops.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 
 namespace chalkgrad::nn {
 namespace {
@@ -135,11 +123,6 @@ void Moe::visit(const Visitor& v) const {
     if (shared) v("shared", *shared);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                           \
-    template Var<T> Experts::operator()(Binding<T>&, const Var<T>&) const; \
-    template Var<T> Moe::route(Binding<T>&, const Var<T>&) const;          \
-    template Var<T> Moe::operator()(Binding<T>&, const Var<T>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Experts::operator(), Moe::route, Moe::operator())
 
 } // namespace chalkgrad::nn

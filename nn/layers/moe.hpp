@@ -36,11 +36,10 @@ struct Experts {
     void visit(const Visitor& v) const;
 };
 
-/// y = Σ_{e picked} p_e FFN_e(x) (+ FFN_shared(x)). Every expert is computed for every token and the others weigh
-/// exactly 0: a small forward that shows the mathematics, not a fast one. Which experts are picked is a constant of the
-/// recorded program: gradients run through the picked ones and their weights, and exactly 0 reaches the others (ties:
-/// the first ones). On a tape of shapes nothing is picked. Parameters w_router (d, experts), b_router, correction,
-/// experts.w_gate …, shared.w_gate ….
+/// y = Σ_{e picked} p_e FFN_e(x) (+ FFN_shared(x)). Every expert is computed for every token and the others weigh exactly 0: a
+/// small forward that shows the mathematics, not a fast one. Which experts are picked is a constant of the recorded program:
+/// gradients run through the picked ones and their weights, and exactly 0 reaches the others (ties: the first ones). On a tape of
+/// shapes nothing is picked. Parameters w_router (d, experts), b_router, correction, experts.w_gate …, shared.w_gate ….
 struct Moe {
     MoeOptions options;
     Linear router;

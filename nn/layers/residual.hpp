@@ -10,10 +10,9 @@
 
 namespace chalkgrad::nn {
 
-/// Post-LN N(h + F(h)) (Vaswani 2017); Pre-LN h + F(N(h)) (Xiong 2020); Peri-LN h + N₂(F(N₁(h))) (Kim 2025);
-/// output-only h + N(F(h)) (OLMo2); DeepNorm N(α h + F(h)) (Wang 2022); parallel h + A(N(h)) + F(N(h)) (GPT-J); mHC A H
-/// + post ⊗ F(N(pre H)) on several streams H (Xie 2025). A block of the last two is more than two such steps:
-/// nn/layers/block.hpp.
+/// Post-LN N(h + F(h)) (Vaswani 2017); Pre-LN h + F(N(h)) (Xiong 2020); Peri-LN h + N₂(F(N₁(h))) (Kim 2025); output-only h +
+/// N(F(h)) (OLMo2); DeepNorm N(α h + F(h)) (Wang 2022); parallel h + A(N(h)) + F(N(h)) (GPT-J); mHC A H + post ⊗ F(N(pre H)) on
+/// several streams H (Xie 2025). A block of the last two is more than two such steps: nn/layers/block.hpp.
 enum class Placement { pre, post, peri, output_only, deepnorm, parallel, mhc };
 
 /// "pre", "post", "peri", "output_only", "deepnorm", "parallel", "mhc".

@@ -1,12 +1,7 @@
 // Stacks and language models.
 #include <chalkgrad/nn/layers/stack.hpp>
 
-#include <numeric>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/softcap.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 
 namespace chalkgrad::nn {
 
@@ -88,11 +83,6 @@ void LanguageModel::visit(const Visitor& v) const {
     v(tied_bias);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                                                       \
-    template Var<T> Stack::body(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const;       \
-    template Var<T> Stack::operator()(Binding<T>&, const Var<T>&, const Var<T>&, const Var<T>&) const; \
-    template Var<T> LanguageModel::operator()(Binding<T>&, const Array<std::int64_t>&) const;
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Stack::body, Stack::operator(), LanguageModel::operator())
 
 } // namespace chalkgrad::nn

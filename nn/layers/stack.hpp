@@ -38,9 +38,8 @@ struct LanguageModelOptions {
     std::optional<double> logit_softcap = {}; ///< Gemma 2
 };
 
-/// Token ids to scores of the next token. With mHC blocks the embedding enters as equal streams, and their sum leaves.
-/// Parameters embedding (V, d), positions, layers.0.…, final.gamma, and w_head (d, V), b_head; a tied head is listed as
-/// head.embedding.
+/// Token ids to scores of the next token. With mHC blocks the embedding enters as equal streams, and their sum leaves. Parameters
+/// embedding (V, d), positions, layers.0.…, final.gamma, and w_head (d, V), b_head; a tied head is listed as head.embedding.
 struct LanguageModel {
     LanguageModelOptions options;
     Embedding embedding, positions;

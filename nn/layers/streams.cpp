@@ -1,13 +1,8 @@
 // Several residual streams around a sublayer.
 #include <chalkgrad/nn/layers/streams.hpp>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-#include <chalkgrad/ops/shape/shape_ops.hpp>
 #include <chalkgrad/ops/streams/mhc_mix.hpp>
 
 namespace chalkgrad::nn {
@@ -86,12 +81,6 @@ template <class T> Var<T> expand_streams(const Var<T>& x, std::size_t n) { retur
 
 template <class T> Var<T> merge_streams(const Var<T>& h) { return sum(h, 0); }
 
-#define CHALKGRAD_INSTANTIATE(T)                                               \
-    template Streams::Maps<T> Streams::maps(Binding<T>&, const Var<T>&) const; \
-    template Var<T> Streams::gather(const Var<T>&, const Var<T>&);             \
-    template Var<T> expand_streams(const Var<T>&, std::size_t);                \
-    template Var<T> merge_streams(const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(Streams::maps, Streams::gather, expand_streams, merge_streams)
 
 } // namespace chalkgrad::nn

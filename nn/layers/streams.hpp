@@ -1,5 +1,4 @@
-// Several residual streams around a sublayer: manifold-constrained hyper-connections (course §12; mHC, Xie et al.
-// 2025).
+// Several residual streams around a sublayer: manifold-constrained hyper-connections (course §12; mHC, Xie et al. 2025).
 #pragma once
 
 #include <chalkgrad/nn/core/parameter.hpp>
@@ -20,11 +19,10 @@ struct StreamsOptions {
     double eps = 1e-6;     ///< of that norm
 };
 
-/// H′ = A H + 2σ(post) ⊗ F(u), u = Σᵢ σ(pre)ᵢ Hᵢ, for streams H (n, …, d): F sees one mixture of them, and each of them
-/// receives a share of its result. Parameters pre (n), post (n), and res (n, n), A = sinkhorn(res); fixed: the buffer
-/// mix (n, n) in the place of res, from the start 1/n everywhere. x_dependent, with x̂ the RMSNorm of a token's n·d
-/// numbers: pre + pre_scale x̂ pre_map and so on take their places; maps (n·d, n), (n·d, n), (n·d, n²), scales single
-/// numbers.
+/// H′ = A H + 2σ(post) ⊗ F(u), u = Σᵢ σ(pre)ᵢ Hᵢ, for streams H (n, …, d): F sees one mixture of them, and each of them receives
+/// a share of its result. Parameters pre (n), post (n), and res (n, n), A = sinkhorn(res); fixed: the buffer mix (n, n) in the
+/// place of res, from the start 1/n everywhere. x_dependent, with x̂ the RMSNorm of a token's n·d numbers: pre + pre_scale x̂
+/// pre_map and so on take their places; maps (n·d, n), (n·d, n), (n·d, n²), scales single numbers.
 struct Streams {
     StreamsOptions options;
     Parameter pre, post, res, mix;

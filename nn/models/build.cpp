@@ -1,20 +1,8 @@
 // The modules of a whole model, put together as its description says.
 #include <chalkgrad/nn/models/build.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/softcap.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-#include <chalkgrad/ops/shape/shape_ops.hpp>
-#include <chalkgrad/ops/shape/slice.hpp>
 
 namespace chalkgrad::nn {
 namespace {

@@ -28,8 +28,7 @@ Recorded record_blocks(const Tape& tape, const ModelDescription& model);
 /// keys still share them, widths that differed still differ.
 ModelDescription reduced(const ModelDescription& model);
 
-/// An image encoder and what joins it to a language model. Rotations over two axes are left out; they hold no
-/// parameter.
+/// An image encoder and what joins it to a language model. Rotations over two axes are left out; they hold no parameter.
 struct VisionTower {
     VisionFacts facts;
     Linear patches;

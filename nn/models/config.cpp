@@ -41,7 +41,7 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
     a.heads = fields.size(type.names.heads);
     a.kv_heads = type.names.kv_heads.empty() ? a.heads : fields.optional_size(type.names.kv_heads).value_or(a.heads);
     const auto head_dim = type.names.head_dim.empty() ? std::nullopt : fields.optional_size(type.names.head_dim);
-    const bool latent = type.experts && !type.experts->shared.empty();
+    const bool latent = type.expert_fields && !type.expert_fields->shared.empty();
     if (a.kv_heads > a.heads)
         fields.refuse(
             fmt::format("{} is {}, more than the {} query heads", spoken(type.names.kv_heads), a.kv_heads, a.heads));
@@ -54,8 +54,6 @@ void read_attention(const ModelType& type, const ConfigFields& fields, ModelDesc
     if (a.head_dim == 0 && !latent) fields.refuse("a head has no features");
     for (const std::string_view matrix : {"q", "k", "v", "o"})
         if (has_bias(type, fields, matrix)) a.biases.push_back(matrix);
-    a.qk_norm = type.qk_norm;
-    a.sinks = type.sinks;
     if (!type.names.clip.empty()) a.clip = fields.nullable(type.names.clip);
     a.scale = type.names.scale.empty() ? 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(a.head_dim, 1)))
                                        : 1 / std::sqrt(fields.positive(type.names.scale, 256));
@@ -76,9 +74,8 @@ void read_ffn(const ModelType& type, const ConfigFields& fields, ModelDescriptio
                 "{} is '{}', but this type runs {}", spoken(type.names.activation), word, type.fixed_activation));
         ffn.activation = type.fixed_activation;
     }
-    ffn.gated = type.gated;
     ffn.kind = ffn_kind(ffn.activation, ffn.gated);
-    ffn.packing = ffn.gated ? type.packing : "none";
+    if (!ffn.gated) ffn.packing = "none";
     if (!type.names.limit.empty()) ffn.limit = fields.nullable(type.names.limit);
     ffn.up_bias = has_bias(type, fields, "up");
     ffn.down_bias = has_bias(type, fields, "down");
@@ -95,13 +92,13 @@ void read_ffn(const ModelType& type, const ConfigFields& fields, ModelDescriptio
 }
 
 void read_experts(const ModelType& type, const ConfigFields& fields, ModelDescription& m) {
-    const ExpertRule& rule = *type.experts;
+    const ExpertRule& rule = *type.expert_fields;
     std::vector<LayerFacts>& layers = m.stacks[0].layers;
     const auto sparse = rule.sparse ? rule.sparse(fields, static_cast<std::int64_t>(layers.size()))
                                     : std::vector<bool>(layers.size(), true);
     for (std::size_t i = 0; i < layers.size(); ++i) layers[i].experts = sparse[i];
-    if (std::find(sparse.begin(), sparse.end(), true) == sparse.end()) return;
-    ExpertFacts experts;
+    if (std::find(sparse.begin(), sparse.end(), true) == sparse.end()) return m.experts.reset();
+    ExpertFacts& experts = *m.experts;
     experts.count = fields.size(rule.count);
     experts.chosen = fields.size(rule.chosen);
     if (experts.chosen > experts.count)
@@ -114,14 +111,9 @@ void read_experts(const ModelType& type, const ConfigFields& fields, ModelDescri
     }
     experts.router_bias = has_bias(type, fields, "router");
     experts.bias = has_bias(type, fields, "experts");
-    experts.routing = rule.routing;
-    experts.packing = rule.packing;
-    experts.scoring = rule.scoring;
-    experts.normalize = fields.flag("norm_topk_prob", rule.normalize);
-    experts.weight_input = rule.weight_input;
+    experts.normalize = fields.flag("norm_topk_prob", experts.normalize);
     experts.scale = fields.positive("routed_scaling_factor", 1);
-    experts.correction_buffer = rule.correction_buffer && fields.word("topk_method", "noaux_tc") == "noaux_tc";
-    m.experts = experts;
+    experts.correction_buffer = experts.correction_buffer && fields.word("topk_method", "noaux_tc") == "noaux_tc";
 }
 
 std::string in_words(std::int64_t period) {
@@ -171,10 +163,8 @@ void read_window(const ModelType& type, const ConfigFields& fields, ModelDescrip
 
 ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
     const ConfigFields fields = raw.with_defaults(fmt::format("config ({})", type.name), type.defaults);
-    ModelDescription m;
+    ModelDescription m = type;
     m.model_type = type.name;
-    m.placement = type.placement;
-    m.parallel_norms = type.parallel_norms;
     m.width = fields.size(type.names.width);
     if (!type.names.vocabulary.empty()) m.vocabulary = fields.size(type.names.vocabulary);
     const std::int64_t layers = fields.size(type.names.layers);
@@ -182,17 +172,13 @@ ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
         fields.refuse(fmt::format("{} is {}; more than {} is absurd", spoken(type.names.layers), layers, most_layers));
     m.stacks = {
         {std::string(type.path), type.causal, false, std::vector<LayerFacts>(static_cast<std::size_t>(layers))}};
-    m.norm = type.norm;
     if (!type.names.eps.empty()) m.norm.eps = fields.positive(type.names.eps, type.norm.eps);
-    m.final_norm = type.final_norm;
-    m.head = type.head;
     m.tied = type.head == "vocabulary" && fields.flag(type.names.tied, type.tied);
     m.head_bias = has_bias(type, fields, "head");
     if (type.scaled_embedding) m.embedding_scale = std::sqrt(static_cast<double>(m.width));
-    for (const std::string_view note : type.notes) m.warnings.emplace_back(note);
 
     read_attention(type, fields, m);
-    if (type.experts) read_experts(type, fields, m);
+    if (type.expert_fields) read_experts(type, fields, m);
     read_ffn(type, fields, m);
     read_positions(type, fields, m);
     read_window(type, fields, m);
@@ -207,7 +193,7 @@ ModelDescription read_text(const ModelType& type, const ConfigFields& raw) {
         m.warnings.push_back(
             fmt::format("{} heads of {} features are not the width {}: the output projection is not square", a.heads,
                 a.head_dim, m.width));
-    if (m.experts && type.experts->width != type.names.ffn && m.ffn.width == 0 && fields.has(type.names.ffn))
+    if (m.experts && type.expert_fields->width != type.names.ffn && m.ffn.width == 0 && fields.has(type.names.ffn))
         m.warnings.push_back(fmt::format("{} is unused: every layer has experts", type.names.ffn));
     return m;
 }

@@ -1,5 +1,4 @@
-// The facts of a model that its config.json states or leaves to its class: what the ledger counts and the modules
-// build.
+// The facts of a model that its config.json states or leaves to its class: what the ledger counts and the modules build.
 #pragma once
 
 #include <algorithm>
@@ -7,22 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <chalkgrad/nn/layers/residual.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
-
-namespace chalkgrad {
-
-inline bool operator==(const RopeScaling& a, const RopeScaling& b) {
-    const auto parts = [](const RopeScaling& s) {
-        return std::tie(s.kind, s.factor, s.context, s.slow, s.fast, s.whole_pairs, s.magnitude);
-    };
-    return parts(a) == parts(b);
-}
-
-} // namespace chalkgrad
 
 namespace chalkgrad::nn {
 

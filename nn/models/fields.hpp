@@ -13,9 +13,8 @@ namespace chalkgrad::nn {
 /// "a|b" as messages say it: "a (or b)".
 std::string spoken(std::string_view names);
 
-/// A JSON object and the defaults of its class. A name "a|b" means: whichever of these fields is there; two that differ
-/// are refused. null counts as absent, except where a function says otherwise. Every function throws Error for a wrong
-/// type.
+/// A JSON object and the defaults of its class. A name "a|b" means: whichever of these fields is there; two that differ are
+/// refused. null counts as absent, except where a function says otherwise. Every function throws Error for a wrong type.
 class ConfigFields {
 public:
     /// Throws Error unless `text` is one JSON object of at most 64 levels and 8 MiB.

@@ -83,7 +83,7 @@ RopeScaling stretch_of(
 } // namespace
 
 void read_positions(const ModelType& type, const ConfigFields& fields, ModelDescription& m) {
-    PositionFacts& p = m.positions = type.positions;
+    PositionFacts& p = m.positions;
     if (!type.position_rows.empty()) p.rows = fields.size(type.position_rows);
     if (p.kind != "rope") return;
     const RopeParameters found = rope_parameters(fields);

@@ -36,44 +36,29 @@ struct WindowRule {
 };
 
 struct ExpertRule {
-    std::string_view count{}, chosen{}, width{},
-        shared{}; ///< fields; `shared`: number of shared experts, empty for none
-    std::string_view routing{};
-    std::string_view packing{};
-    std::string_view scoring = "softmax";
-    bool normalize = true; ///< where norm_topk_prob is absent
-    bool weight_input = false;
-    bool correction_buffer = false;
+    std::string_view count, chosen, width;
+    std::string_view shared{}; ///< number of shared experts; empty for none
     /// Whether a layer has experts; nullptr: every layer.
     std::vector<bool> (*sparse)(const ConfigFields&, std::int64_t layers) = nullptr;
 };
 
-struct ModelType {
+/// A description of what all models of the type have in common, and how its fields say the rest. Warnings say where the name misleads.
+struct ModelType : ModelDescription {
     std::string_view name{};
-    std::string_view examples{}; ///< models of this type
-    Placement placement = Placement::pre;
-    int parallel_norms = 0;
-    NormFacts norm{};
-    QkNormFacts qk_norm{};
-    bool gated = true;
+    std::string_view examples{};          ///< models of this type
     std::string_view activation = "silu"; ///< when the field is absent
     std::string_view fixed_activation{};  ///< when the code decides, whatever the field says
-    std::string_view packing = "separate";
     std::vector<BiasRule> biases{};
     FieldNames names{};
     std::string_view defaults{};   ///< JSON: the class's values of fields that checkpoints leave out
     std::int64_t ffn_multiple = 0; ///< FFN width over model width where the field is absent; 0: it may not be
-    bool tied = false;
     WindowRule window{};
-    std::optional<ExpertRule> experts{};
-    PositionFacts positions{};
+    std::optional<ExpertRule> expert_fields{};
     std::string_view position_rows{}; ///< field of a learned table's rows
     std::string_view other_layers{};  ///< a word of layer_types beside full_attention, for a type without windows
     std::string_view path = "model.layers";
-    bool causal = true, final_norm = true, soft_caps = false, scaled_embedding = false, sinks = false;
+    bool causal = true, soft_caps = false, scaled_embedding = false;
     bool stretch_when_full = false; ///< sliding layers keep their angles, whatever stretches those of the others
-    std::string_view head = "vocabulary";
-    std::vector<std::string_view> notes{};                             ///< where the name misleads
     void (*special)(const ConfigFields&, ModelDescription&) = nullptr; ///< what no column says
     std::string_view text_type{};                                      ///< a wrapper: `text_config` is of this type
     std::string_view vision_type{};                                    ///< and `vision_config` of this one

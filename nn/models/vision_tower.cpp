@@ -1,15 +1,7 @@
 // Image encoders beside a language model: SigLIP with averaging (Gemma 3), Llama 4's with pixel shuffle.
 #include <chalkgrad/nn/models/build.hpp>
 
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/ops/elementwise/activations.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-#include <chalkgrad/ops/shape/shape_ops.hpp>
-#include <chalkgrad/ops/shape/slice.hpp>
+#include <chalkgrad/nn/core/ops.hpp>
 
 namespace chalkgrad::nn {
 namespace {

@@ -181,8 +181,7 @@ FAST inline void attention_delta(const AttentionTile<T>& tile, const AttentionGr
     }
 }
 
-// The softmax backward of a tile: gs: in P̄ = Ō Vᵀ, out α S̄, where Z̄ = P (P̄ − D) and S̄ = Z̄ cap′. gmask: Z̄ is added to
-// it.
+// The softmax backward of a tile: gs: in P̄ = Ō Vᵀ, out α S̄, where Z̄ = P (P̄ − D) and S̄ = Z̄ cap′. gmask: Z̄ is added to it.
 template <class T>
 FAST inline void attention_score_gradient(const AttentionTile<T>& tile, const T* probabilities, const T* slopes,
     const T* delta, T* gradients, wide_t<T>* gmask) {

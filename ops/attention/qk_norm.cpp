@@ -2,13 +2,8 @@
 // Each is a few recorded lines: moving axes has the reverse move as its backward, and norms and attention bring their own.
 #include <chalkgrad/ops/attention/qk_norm.hpp>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
-#include <chalkgrad/ops/attention/sdpa_qknorm.hpp>
-#include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
@@ -67,39 +62,6 @@ Var<T> cosines(const Var<T>& q, const Var<T>& k, const Var<T>& tau, double eps, 
     return tau * matmul(unit_length<composed>(q, eps, guard), swap_axes(unit_length<composed>(k, eps, guard), 2, 1));
 }
 
-template <bool composed, class T>
-Var<T> per_head(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma,
-    double eps, const AttentionOptions& options) {
-    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
-        const Var<T> q_hat = rms<composed>(q, q_gamma, eps), k_hat = rms<composed>(k, k_gamma, eps);
-        return attention<composed>(q_hat, k_hat, v, options);
-    });
-}
-
-template <bool composed, class T>
-Var<T> whole(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma, const Var<T>& k_gamma,
-    std::size_t heads_q, std::size_t heads_kv, double eps, const AttentionOptions& options) {
-    require_heads("sdpa_qknorm", "q", q.shape(), heads_q);
-    require_heads("sdpa_qknorm", "k", k.shape(), heads_kv);
-    require_heads("sdpa_qknorm", "v", v.shape(), heads_kv);
-    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
-        const Var<T> q_hat = norm_of_all<composed>(q, heads_q, q_gamma, eps);
-        const Var<T> k_hat = norm_of_all<composed>(k, heads_kv, k_gamma, eps);
-        return attention<composed>(q_hat, k_hat, split_heads(v, heads_kv), options);
-    });
-}
-
-template <bool composed, class T>
-Var<T> with_temperature(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& tau, double eps, Guard guard,
-    AttentionOptions options) {
-    require_number("sdpa_qknorm", tau);
-    if (!options.scale) options.scale = 1;
-    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
-        const Var<T> q_hat = tau * unit_length<composed>(q, eps, guard), k_hat = unit_length<composed>(k, eps, guard);
-        return attention<composed>(q_hat, k_hat, v, options);
-    });
-}
-
 } // namespace
 
 template <class T> Var<T> qk_norm_per_head(const Var<T>& q, std::size_t heads, const Var<T>& gamma, double eps) {
@@ -134,20 +96,38 @@ Var<T> qknorm_scores_composed(const Var<T>& q, const Var<T>& k, const Var<T>& ta
     return cosines<true>(q, k, tau, eps, guard);
 }
 
-template <class T>
+template <class T, bool composed>
 Var<T> sdpa_qknorm_per_head(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma,
     const Var<T>& k_gamma, double eps, const AttentionOptions& options) {
-    return per_head<false>(q, k, v, q_gamma, k_gamma, eps, options);
+    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
+        const Var<T> q_hat = rms<composed>(q, q_gamma, eps), k_hat = rms<composed>(k, k_gamma, eps);
+        return attention<composed>(q_hat, k_hat, v, options);
+    });
 }
-template <class T>
+
+template <class T, bool composed>
 Var<T> sdpa_qknorm_whole(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& q_gamma,
     const Var<T>& k_gamma, std::size_t heads_q, std::size_t heads_kv, double eps, const AttentionOptions& options) {
-    return whole<false>(q, k, v, q_gamma, k_gamma, heads_q, heads_kv, eps, options);
+    require_heads("sdpa_qknorm", "q", q.shape(), heads_q);
+    require_heads("sdpa_qknorm", "k", k.shape(), heads_kv);
+    require_heads("sdpa_qknorm", "v", v.shape(), heads_kv);
+    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
+        const Var<T> q_hat = norm_of_all<composed>(q, heads_q, q_gamma, eps);
+        const Var<T> k_hat = norm_of_all<composed>(k, heads_kv, k_gamma, eps);
+        return attention<composed>(q_hat, k_hat, split_heads(v, heads_kv), options);
+    });
 }
-template <class T>
+
+template <class T, bool composed>
 Var<T> sdpa_qknorm_l2(const Var<T>& q, const Var<T>& k, const Var<T>& v, const Var<T>& tau, double eps, Guard guard,
-    const AttentionOptions& options) {
-    return with_temperature<false>(q, k, v, tau, eps, guard, options);
+    const AttentionOptions& given) {
+    require_number("sdpa_qknorm", tau);
+    AttentionOptions options = given;
+    if (!options.scale) options.scale = 1;
+    return composite(q.tape(), "sdpa_qknorm", Role::attention, [&] {
+        const Var<T> q_hat = tau * unit_length<composed>(q, eps, guard), k_hat = unit_length<composed>(k, eps, guard);
+        return attention<composed>(q_hat, k_hat, v, options);
+    });
 }
 
 CHALKGRAD_INSTANCES(qk_norm_per_head, qk_norm_whole, qknorm_scores)
@@ -222,13 +202,14 @@ template <bool composed, class T> Var<T> call_attention(Arguments<T>& c) {
     // Flat projections have no axis of heads.
     const std::string norm = c.word("norm", tau ? "l2" : q.rank() == 2 ? "whole_projection" : "per_head");
     if (norm == "whole_projection")
-        return whole<composed>(q, k, v, c.in("q_gamma"), c.in("k_gamma"), heads_q, heads_kv, c.number("eps", 1e-6), o);
+        return sdpa_qknorm_whole<T, composed>(
+            q, k, v, c.in("q_gamma"), c.in("k_gamma"), heads_q, heads_kv, c.number("eps", 1e-6), o);
     agree("q", q, heads_q);
     agree("k", k, heads_kv);
     if (norm == "per_head")
-        return per_head<composed>(q, k, v, c.in("q_gamma"), c.in("k_gamma"), c.number("eps", 1e-6), o);
+        return sdpa_qknorm_per_head<T, composed>(q, k, v, c.in("q_gamma"), c.in("k_gamma"), c.number("eps", 1e-6), o);
     if (norm == "l2")
-        return with_temperature<composed>(
+        return sdpa_qknorm_l2<T, composed>(
             q, k, v, c.in("tau"), c.number("eps", 1e-12), guard_of("sdpa_qknorm", c.word("guard", "additive")), o);
     throw Error(fmt::format("sdpa_qknorm: norm is '{}'; it must be per_head, whole_projection or l2", norm));
 }

@@ -32,19 +32,12 @@ void rope_turn(std::size_t count, std::size_t tokens, std::size_t d, std::size_t
 CHALKGRAD_KERNEL(rope_turn)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <span>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/attention/rope.hpp>
-#include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 

@@ -24,6 +24,7 @@ struct RopeScaling {
     double slow = 1, fast = 4; ///< turns within them; YaRN's paper has 1 and 32
     bool whole_pairs = true;   ///< yarn: the rise begins and ends at whole pairs
     double magnitude = 1;      ///< of cos and sin: YaRN's attention factor
+    bool operator==(const RopeScaling&) const = default;
 };
 /// "none", "linear", "llama3", "yarn", and the kind of that name; nothing for other words.
 const char* name(RopeScaling::Kind kind);

@@ -1,22 +1,15 @@
 // sdpa:  S = α Q Kᵀ,  Z = cap(S) + mask,  P = softmax(Z),  O = P V          tile by tile; only O and L = logsumexp(Z) are kept
 #include <chalkgrad/ops/attention/attention_kernels.hpp>
 
-CHALKGRAD_KERNEL(attention_transpose)
-CHALKGRAD_KERNEL(attention_forward)
-CHALKGRAD_KERNEL(attention_backward)
+CHALKGRAD_KERNEL(attention_transpose, attention_forward, attention_backward)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/autograd/tape/totals.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/catalog/checks.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/reduce/additive_mask.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 

@@ -1,16 +1,10 @@
 // Attention from primitive ops, and the catalogue's entries of both forms.
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/masks.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>

@@ -1,14 +1,6 @@
 // The arguments of a call by name: each is asked for once, and what nobody asked for is refused.
-#include <chalkgrad/ops/catalog/catalog.hpp>
-
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/composite.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 
 namespace chalkgrad {
 namespace {

@@ -5,7 +5,8 @@
 
 namespace chalkgrad {
 
-double row_weight(std::size_t row) { return std::cos(static_cast<double>(3 * row + 1)); }
+/// Another number for every row, so that rows that are mixed up show.
+static double row_weight(std::size_t row) { return std::cos(static_cast<double>(3 * row + 1)); }
 
 Array<double> constant_along(std::ptrdiff_t axis, const Array<double>& x) {
     Array<double> direction = x;

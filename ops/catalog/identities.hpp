@@ -7,9 +7,6 @@ namespace chalkgrad {
 
 using Known = std::function<std::vector<Identity>(const Sample&)>;
 
-/// Another number for every row, so that rows that are mixed up show.
-double row_weight(std::size_t row);
-
 /// A direction of the shape of x that is constant along one axis and differs between the lines along it.
 Array<double> constant_along(std::ptrdiff_t axis, const Array<double>& x);
 

@@ -28,17 +28,11 @@ template <class T> void quick_gelu_gx(std::size_t n, T alpha, const T* x, const 
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(gelu_erf_forward)
-CHALKGRAD_KERNEL(gelu_erf_gx)
-CHALKGRAD_KERNEL(quick_gelu_forward)
-CHALKGRAD_KERNEL(quick_gelu_gx)
+CHALKGRAD_KERNEL(gelu_erf_forward, gelu_erf_gx, quick_gelu_forward, quick_gelu_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/identities.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/extrema.hpp>
 
 namespace chalkgrad {
 namespace {

@@ -1,4 +1,4 @@
-// add, sub, mul, div with NumPy's broadcasting, and the operators of Var with Vars and plain numbers.
+// Operations of two operands with NumPy's broadcasting, and the operators of Var with Vars and plain numbers.
 #pragma once
 
 #include <chalkgrad/autograd/tape/tape.hpp>
@@ -6,7 +6,7 @@
 
 namespace chalkgrad {
 
-/// a + b. Shapes broadcast by NumPy's rules; each gradient has its operand's shape. Throws Error where they do not broadcast.
+/// a + b. Shapes broadcast by NumPy's rules, here and below; each gradient has its operand's shape. Throws Error where they do not.
 template <class T> Var<T> add(const Var<T>& a, const Var<T>& b);
 /// a − b.
 template <class T> Var<T> sub(const Var<T>& a, const Var<T>& b);
@@ -14,6 +14,16 @@ template <class T> Var<T> sub(const Var<T>& a, const Var<T>& b);
 template <class T> Var<T> mul(const Var<T>& a, const Var<T>& b);
 /// a/b. Division by zero gives ±inf or NaN as in IEEE 754; where the cotangent is exactly 0 so are the gradients.
 template <class T> Var<T> div(const Var<T>& a, const Var<T>& b);
+/// The lesser of a and b. Where they are equal each gets half the gradient, so maximum(x, 0) is not relu(x) at 0. NaN in
+/// either gives NaN, and no gradient.
+template <class T> Var<T> minimum(const Var<T>& a, const Var<T>& b);
+/// The greater of a and b; as minimum.
+template <class T> Var<T> maximum(const Var<T>& a, const Var<T>& b);
+/// log(eᵃ + eᵇ), without overflow; −inf and no gradient where both are −inf (course §13: sigmoid is exp(−logaddexp(0, −z))).
+template <class T> Var<T> logaddexp(const Var<T>& a, const Var<T>& b);
+/// The same from primitive ops: max(a, b) + log(1 + e^−|a − b|).
+template <class T> Var<T> logaddexp_composed(const Var<T>& a, const Var<T>& b);
+
 #define CHALKGRAD_OPERATOR(symbol, op)                                                                \
     template <class T> Var<T> operator symbol(const Var<T>& a, const Var<T>& b) { return op(a, b); }  \
     template <class T> Var<T> operator symbol(const Var<T>& a, std::type_identity_t<number_t<T>> b) { \

@@ -32,9 +32,7 @@ FAST inline void gradient_row(std::size_t n, T* g, wide_t<T>* totals, bool is_nu
     CHALKGRAD_BINARY_GRADIENT(op, F, ga)                                            \
     CHALKGRAD_BINARY_GRADIENT(op, F, gb)                                            \
     }                                                                               \
-    CHALKGRAD_KERNEL(op##_row)                                                      \
-    CHALKGRAD_KERNEL(op##_row_ga)                                                   \
-    CHALKGRAD_KERNEL(op##_row_gb)
+    CHALKGRAD_KERNEL(op##_row, op##_row_ga, op##_row_gb)
 #define CHALKGRAD_BINARY_GRADIENT(op, F, gradient)                                                                 \
     template <class T>                                                                                             \
     void op##_row_##gradient(                                                                                      \
@@ -47,14 +45,13 @@ FAST inline void gradient_row(std::size_t n, T* g, wide_t<T>* totals, bool is_nu
 #define CHALKGRAD_BINARY(op, F, ...) CHALKGRAD_BINARY_KERNELS(op, F)
 #define CHALKGRAD_BINARY_FUNCTION(op, F, role) CHALKGRAD_BINARY_KERNELS(op, F)
 #else
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/totals.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
-#include <chalkgrad/ops/elementwise/instances.hpp>
 
 namespace chalkgrad {
+
+template <class T> using OfTwoVars = Var<T>(const Var<T>&, const Var<T>&);
 
 template <class T, class RowKernel> void broadcast_forward(In<T> a, In<T> b, Out<T> y, RowKernel row) {
     const BroadcastRows rows(*a.shape, *b.shape, *y.shape);
@@ -133,7 +130,7 @@ template <class F> struct OfOperation {
     };                                                                                                            \
     }                                                                                                             \
     template <class T> Var<T> op(const Var<T>& a, const Var<T>& b) { return apply(F##Rule{}, a, b); }             \
-    CHALKGRAD_INSTANCES_OF(op, CHALKGRAD_TWO_VARS)                                                                \
+    CHALKGRAD_INSTANCES_OF(op, OfTwoVars)                                                                         \
     }
 /// The same, and its entry; behind the role stand the arguments of binary_entry.
 #define CHALKGRAD_BINARY(op, F, role, ...)                                               \

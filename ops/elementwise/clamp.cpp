@@ -20,15 +20,14 @@ template <class T> void clamp_gx(std::size_t n, T lo, T hi, const T* x, const T*
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(clamp_forward)
-CHALKGRAD_KERNEL(clamp_gx)
+CHALKGRAD_KERNEL(clamp_forward, clamp_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include <chalkgrad/ops/elementwise/clamp.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>
 
 namespace chalkgrad {

@@ -2,6 +2,8 @@
 // slope there is inf or NaN. NaN and inf flow through; no shape is refused, empty ones neither.
 #pragma once
 
+#include <optional>
+
 #include <chalkgrad/autograd/tape/tape.hpp>
 
 namespace chalkgrad {
@@ -28,5 +30,12 @@ template <class T> Var<T> tanh(const Var<T>& x);
 template <class T> Var<T> erf(const Var<T>& x);
 /// |x|, with slope 0 at 0.
 template <class T> Var<T> abs(const Var<T>& x);
+
+/// x^exponent, with C's conventions: x⁰ = 1 for every x, negative x only for whole exponents (else NaN). The exponent is a
+/// constant; the slope in x is p x^(p − 1), 0 for p = 0, inf at x = 0 for 0 < p < 1. Throws Error for a non-finite exponent.
+template <class T> Var<T> pow(const Var<T>& x, double exponent);
+/// min(max(x, min), max); an absent limit is an open side. The slope is 1 inside and exactly at a limit, 0 outside; NaN stays
+/// NaN, with slope 0. The gate of gpt-oss is clamp(g, {}, 7) (course §9). Throws Error for a NaN limit and for min > max.
+template <class T> Var<T> clamp(const Var<T>& x, std::optional<double> min, std::optional<double> max);
 
 } // namespace chalkgrad

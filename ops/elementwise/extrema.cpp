@@ -4,7 +4,6 @@
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/extrema.hpp>
 
 namespace chalkgrad {
 

@@ -20,13 +20,10 @@ template <class T> void pow_gx(std::size_t n, T p, const T* x, const T*, const T
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(pow_forward)
-CHALKGRAD_KERNEL(pow_gx)
+CHALKGRAD_KERNEL(pow_forward, pow_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
-#include <chalkgrad/ops/elementwise/pow.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>
 
 namespace chalkgrad {
@@ -48,7 +45,8 @@ struct Pow {
 
 template <class T> Var<T> pow(const Var<T>& x, double exponent) { return apply(Pow{exponent}, x); }
 
-CHALKGRAD_INSTANCES_OF(pow, CHALKGRAD_VAR_AND_NUMBER)
+template <class T> using Power = Var<T>(const Var<T>&, double);
+CHALKGRAD_INSTANCES_OF(pow, Power)
 
 CatalogEntry pow_entry() {
     return entry(

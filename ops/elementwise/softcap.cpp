@@ -15,12 +15,9 @@ template <class T> void softcap_gx(std::size_t n, T cap, const T* s, const T*, c
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(softcap_forward)
-CHALKGRAD_KERNEL(softcap_gx)
+CHALKGRAD_KERNEL(softcap_forward, softcap_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/ops/catalog/checks.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/softcap.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>

@@ -19,16 +19,12 @@
         each<T>(n, [=](std::size_t i) FAST { gx[i] = unless_zero(gy[i], F::gx(x[i], y[i], gy[i])); }); \
     }                                                                                                  \
     }                                                                                                  \
-    CHALKGRAD_KERNEL(op##_forward)                                                                     \
-    CHALKGRAD_KERNEL(op##_gx)
+    CHALKGRAD_KERNEL(op##_forward, op##_gx)
 
 #ifdef CHALKGRAD_KERNELS_ONLY
 #define CHALKGRAD_UNARY(op, F, ...) CHALKGRAD_UNARY_KERNELS(op, F)
 #else
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/catalog.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
-#include <chalkgrad/ops/elementwise/instances.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 
 /// First in the struct of a rule of one input: what every such rule has. Its kernels are op_forward(n, constants…, x, y) and
 /// op_gx(n, constants…, x, y, gy, gx).
@@ -45,6 +41,7 @@
 
 namespace chalkgrad {
 
+template <class T> using OfOneVar = Var<T>(const Var<T>&);
 /// What the rule of a function without constants takes from it.
 template <class F> struct OfFunction {
     Shape shape(Shapes in) const { return in[0]; }
@@ -69,7 +66,7 @@ template <class F> struct OfFunction {
     };                                                                                  \
     }                                                                                   \
     template <class T> Var<T> op(const Var<T>& x) { return apply(F##Rule{}, x); }       \
-    CHALKGRAD_INSTANCES_OF(op, CHALKGRAD_ONE_VAR)                                       \
+    CHALKGRAD_INSTANCES_OF(op, OfOneVar)                                                \
     CatalogEntry op##_entry() { return unary_entry(#op, plain<F##Rule>, __VA_ARGS__); } \
     }
 #endif

@@ -27,13 +27,9 @@ CHALKGRAD_GATED(geglu, GeluErf)
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(reglu_forward)
-CHALKGRAD_KERNEL(reglu_gradients)
-CHALKGRAD_KERNEL(geglu_forward)
-CHALKGRAD_KERNEL(geglu_gradients)
+CHALKGRAD_KERNEL(reglu_forward, reglu_gradients, geglu_forward, geglu_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/ops/catalog/checks.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/elementwise/unary.hpp>

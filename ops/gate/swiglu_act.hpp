@@ -7,8 +7,7 @@
 
 namespace chalkgrad {
 
-/// What SwiGLU variants differ in. Absent limits clamp nothing; the gate is clamped from above only, the up branch on both
-/// sides.
+/// What SwiGLU variants differ in. Absent limits clamp nothing; the gate is clamped from above only, the up branch on both sides.
 struct SwigluOptions {
     double alpha = 1;
     std::optional<double> gate_limit = {};

@@ -1,17 +1,11 @@
 // embedding:  y_i = E[id_i].  Vary E: dy_i = dE[id_i], so  Ē_r = Σ ȳ_i over the i with id_i = r.
 #include <chalkgrad/ops/linear/embedding.hpp>
 
-#include <algorithm>
-#include <memory>
 #include <numeric>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/totals.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 
 namespace chalkgrad {

@@ -178,10 +178,7 @@ void gemm(Factor op_a, Factor op_b, std::size_t m, std::size_t n, std::size_t k,
 #define CHALKGRAD_INSTANTIATE(T)                                                                               \
     template void gemm(Factor, Factor, std::size_t, std::size_t, std::size_t, const T*, std::size_t, const T*, \
         std::size_t, int, T*, std::size_t);
-CHALKGRAD_INSTANTIATE(double)
-CHALKGRAD_INSTANTIATE(float)
-CHALKGRAD_INSTANTIATE(long double)
-CHALKGRAD_INSTANTIATE(Dual<double>)
+CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_INSTANTIATE)
 #undef CHALKGRAD_INSTANTIATE
 
 } // namespace chalkgrad

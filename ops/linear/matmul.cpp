@@ -2,13 +2,8 @@
 // its factor was shared.
 #include <chalkgrad/ops/linear/matmul.hpp>
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/base/odometer.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
 
 namespace chalkgrad {

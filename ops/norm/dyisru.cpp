@@ -1,5 +1,4 @@
 // dyisru_b:  h = √(b + x²),  n = x / h,  y = γ n + β, element by element.  dyisru_softplus:  b = softplus(r) + floor
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/elementwise/activation_functions.hpp>
 #include <chalkgrad/ops/norm/norm_kernels.hpp>
 
@@ -51,20 +50,11 @@ template <class T> void softplus_row_gradient(std::size_t d, const T* r, T* gb) 
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(dyisru_forward)
-CHALKGRAD_KERNEL(dyisru_gradients)
-CHALKGRAD_KERNEL(root_row)
-CHALKGRAD_KERNEL(softplus_root_row)
-CHALKGRAD_KERNEL(softplus_row_gradient)
+CHALKGRAD_KERNEL(dyisru_forward, dyisru_gradients, root_row, softplus_root_row, softplus_row_gradient)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/dyisru.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
 

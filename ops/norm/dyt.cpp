@@ -27,16 +27,10 @@ void dyt_gradients(std::size_t rows, std::size_t d, T alpha, const T* x, const T
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(dyt_forward)
-CHALKGRAD_KERNEL(dyt_gradients)
+CHALKGRAD_KERNEL(dyt_forward, dyt_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/dyt.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
 

@@ -1,20 +1,32 @@
 // What norms share: checks of rows and gains, and a gain or bias that may be a vector, one number, or absent.
 #pragma once // internal
 
-#include <algorithm>
 #include <numeric>
 
 #include <chalkgrad/autograd/kernel/wide.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/checks.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 
 namespace chalkgrad {
 
 /// Refuses arrays without a non-empty last axis.
-void require_rows(const char* op, const Shape& x);
+inline void require_rows(const char* op, const Shape& x) {
+    if (x.rank() == 0)
+        throw Error(fmt::format("{}: x is a single number and has no feature axis; give it shape (…, D)", op));
+    if (x.last() == 0)
+        throw Error(fmt::format(
+            "{}: the last axis of x, shape {}, is empty; it must have at least one feature", op, to_string(x)));
+}
 
 /// Refuses a gain or bias that is neither (D) nor a single number.
-void require_gain(const char* op, const char* name, Shapes in, std::size_t i);
+inline void require_gain(const char* op, const char* name, Shapes in, std::size_t i) {
+    if (!in.has(i)) return;
+    const Shape& gain = in[i];
+    const std::size_t d = in[0].last();
+    if (gain.rank() == 0 || (gain.rank() == 1 && gain[0] == d)) return;
+    throw Error(fmt::format("{}: {} has shape {} beside x of shape {}; it must be ({}) or a single number", op, name,
+        to_string(gain), to_string(in[0]), d));
+}
 
 /// A gain or bias as D numbers, whatever it was given as: shift + what was given, or `absent` where nothing was.
 template <class T> class BroadcastRow {

@@ -1,6 +1,5 @@
 // Rows divided by their root, guarded below:  m = max(√(Σx²/N + ε), floor),  y = x / m
 // l2_normalize: N = 1, a length, and either guard.  rms_norm_floor: N = d, a root mean square, and a floor alone.
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/norm/norm_kernels.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -40,20 +39,12 @@ void divide_by_root_gx(std::size_t rows, std::size_t d, T n, T floor, const T* r
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(divide_by_root)
-CHALKGRAD_KERNEL(divide_by_root_gx)
+CHALKGRAD_KERNEL(divide_by_root, divide_by_root_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/clamp.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
-#include <chalkgrad/ops/norm/l2_normalize.hpp>
-#include <chalkgrad/ops/norm/rms_norm_floor.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 
 namespace chalkgrad {

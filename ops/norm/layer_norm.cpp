@@ -1,5 +1,4 @@
 // layer_norm:  c = x − ⟨x⟩,  c ← c − ⟨c⟩,  r = 1/√(⟨c²⟩ + ε),  n = r c,  y = γ n + β        ⟨·⟩ is the mean over a row
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/norm/norm_kernels.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -44,14 +43,10 @@ void layer_norm_gradients(std::size_t rows, std::size_t d, const T* x, const T* 
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(layer_norm_forward)
-CHALKGRAD_KERNEL(layer_norm_gradients)
+CHALKGRAD_KERNEL(layer_norm_forward, layer_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
 #include <chalkgrad/ops/norm/layer_norm.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>

@@ -1,5 +1,4 @@
 // rms_norm:  r = 1/√(⟨x²⟩ + ε),  n = r x,  y = γ n          ⟨·⟩ is the mean over a row; γ may be 1 + γ, one number, or absent
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/norm/norm_kernels.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -30,17 +29,10 @@ void rms_norm_gradients(
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(rms_norm_forward)
-CHALKGRAD_KERNEL(rms_norm_gradients)
+CHALKGRAD_KERNEL(rms_norm_forward, rms_norm_gradients)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/norm/gain.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>

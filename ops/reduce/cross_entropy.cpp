@@ -1,5 +1,4 @@
 // cross_entropy:  ℓ = Σ_rows (log s − (z_t − m)) / N,  m = max z,  s = Σ e^(z − m), t the row's target; N = 1 for a sum.
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/reduce/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -36,17 +35,10 @@ void cross_entropy_gz(std::size_t rows, std::size_t v, const std::int64_t* targe
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(cross_entropy_forward)
-CHALKGRAD_KERNEL(cross_entropy_gz)
+CHALKGRAD_KERNEL(cross_entropy_forward, cross_entropy_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <algorithm>
-#include <memory>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/cross_entropy.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>

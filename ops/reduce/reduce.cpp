@@ -30,15 +30,9 @@ void variance_row_gx(std::size_t n, bool along, T count, const T* x, const T* mu
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(sum_row)
-CHALKGRAD_KERNEL(sum_row_gx)
-CHALKGRAD_KERNEL(deviation_row)
-CHALKGRAD_KERNEL(variance_row)
-CHALKGRAD_KERNEL(variance_row_gx)
+CHALKGRAD_KERNEL(sum_row, sum_row_gx, deviation_row, variance_row, variance_row_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 
 namespace chalkgrad {

@@ -34,15 +34,9 @@ void logsumexp_row_gx(std::size_t n, bool along, const T* x, const T* m, const T
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(extreme_row)
-CHALKGRAD_KERNEL(winners_row)
-CHALKGRAD_KERNEL(extreme_row_gx)
-CHALKGRAD_KERNEL(exp_sum_row)
-CHALKGRAD_KERNEL(logsumexp_row_gx)
+CHALKGRAD_KERNEL(extreme_row, winners_row, extreme_row_gx, exp_sum_row, logsumexp_row_gx)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/additive_mask.hpp>
 

@@ -1,5 +1,4 @@
 // softmax:  m = max z,  s = Σ e^(z − m),  P = e^(z − m)/s,  log P = (z − m) − log s,  z = x + mask, sums over a row.
-#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/ops/reduce/sum_exp.hpp>
 
 namespace chalkgrad::CHALKGRAD_ISA {
@@ -46,16 +45,10 @@ template <class T> void log_softmax_rows_gz(std::size_t rows, std::size_t n, con
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(softmax_rows)
-CHALKGRAD_KERNEL(softmax_rows_gz)
-CHALKGRAD_KERNEL(log_softmax_rows)
-CHALKGRAD_KERNEL(log_softmax_rows_gz)
+CHALKGRAD_KERNEL(softmax_rows, softmax_rows_gz, log_softmax_rows, log_softmax_rows_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <algorithm>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/additive_mask.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>

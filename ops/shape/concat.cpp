@@ -3,10 +3,7 @@
 
 #include <span>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -85,11 +82,9 @@ template <class T> Var<T> stack(const std::vector<Var<T>>& parts, std::ptrdiff_t
     return join<Join<false>>(parts, axis);
 }
 
-#define CHALKGRAD_INSTANTIATE(T)                                        \
-    template Var<T> concat(const std::vector<Var<T>>&, std::ptrdiff_t); \
-    template Var<T> stack(const std::vector<Var<T>>&, std::ptrdiff_t);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+template <class T> using OfParts = Var<T>(const std::vector<Var<T>>&, std::ptrdiff_t);
+CHALKGRAD_INSTANCES_OF(concat, OfParts)
+CHALKGRAD_INSTANCES_OF(stack, OfParts)
 
 CatalogEntry concat_entry() {
     return entry("concat", "arrays behind each other along an axis", "NumPy", "...",

@@ -1,10 +1,7 @@
 // repeat_kv: each head of k stands heads_out/H_kv times in y; its gradient is the sum over its copies.
 #include <chalkgrad/ops/shape/shape_ops.hpp>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {

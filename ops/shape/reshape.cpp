@@ -1,11 +1,9 @@
 // reshape, transpose: y holds the numbers of x under other indices, so ȳ goes back to the places it came from.
 #include <chalkgrad/ops/shape/shape_ops.hpp>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {

@@ -1,13 +1,9 @@
 // slice:  y is a strided view of x. So x̄ is ȳ at those places and 0 at the others.
 #include <chalkgrad/ops/shape/slice.hpp>
 
-#include <algorithm>
 #include <charconv>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {
@@ -179,11 +175,10 @@ std::vector<Index> parse_slice(std::string_view text) {
 template <class T> Var<T> slice(const Var<T>& x, const std::vector<Index>& indices) { return apply(Slice{indices}, x); }
 template <class T> Var<T> slice(const Var<T>& x, std::string_view text) { return slice(x, parse_slice(text)); }
 
-#define CHALKGRAD_INSTANTIATE(T)                            \
-    template Var<T> slice(const Var<T>&, std::string_view); \
-    template Var<T> slice(const Var<T>&, const std::vector<Index>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+template <class T> using SliceByText = Var<T>(const Var<T>&, std::string_view);
+template <class T> using SliceByIndices = Var<T>(const Var<T>&, const std::vector<Index>&);
+CHALKGRAD_INSTANCES_OF(slice, SliceByText)
+CHALKGRAD_INSTANCES_OF(slice, SliceByIndices)
 
 CatalogEntry slice_entry() {
     return entry("slice", "x[start:stop:step, ...]", "Python", "x",

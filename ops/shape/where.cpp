@@ -1,12 +1,7 @@
 // where: a where the condition holds, else b; the branch not taken receives 0.
 #include <chalkgrad/ops/shape/shape_ops.hpp>
 
-#include <memory>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/shape/strided.hpp>
 
 namespace chalkgrad {

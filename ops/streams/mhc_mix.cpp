@@ -1,15 +1,9 @@
 // mhc_mix:  Y = A X,  A constant, or Sinkhorn(m), or Sinkhorn(α mat(vec(X) W) + B)          X̄ = Aᵀ Ȳ,  Ā = Ȳ Xᵀ
-#include <algorithm>
-#include <cstdint>
-
-#include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/half.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/autograd/tape/totals.hpp>
-#include <chalkgrad/ops/catalog/composite.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>

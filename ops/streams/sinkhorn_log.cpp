@@ -99,21 +99,14 @@ void sinkhorn_unrolled(std::size_t extent, std::size_t k, bool rows_first, const
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(sinkhorn_forward)
-CHALKGRAD_KERNEL(sinkhorn_unrolled)
+CHALKGRAD_KERNEL(sinkhorn_forward, sinkhorn_unrolled)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
-#include <chalkgrad/ops/catalog/sample_points.hpp>
+#include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/streams/sinkhorn_log.hpp>
 

@@ -7,8 +7,6 @@
 #include <chalkgrad/autograd/tape/apply.hpp>
 #include <chalkgrad/autograd/tape/custom.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
-#include <chalkgrad/ops/elementwise/pow.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 
 namespace test_hidden {

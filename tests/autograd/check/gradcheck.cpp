@@ -8,8 +8,6 @@
 #include <chalkgrad/autograd/tape/custom.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/elementwise/clamp.hpp>
-#include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>

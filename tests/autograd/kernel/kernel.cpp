@@ -41,12 +41,7 @@ template <class T> T tested_fusing(T one_and_a_bit, T square) { return one_and_a
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(tested_each)
-CHALKGRAD_KERNEL(tested_sum)
-CHALKGRAD_KERNEL(tested_two_sums)
-CHALKGRAD_KERNEL(tested_two_rows)
-CHALKGRAD_KERNEL(tested_four_rows)
-CHALKGRAD_KERNEL(tested_max)
+CHALKGRAD_KERNEL(tested_each, tested_sum, tested_two_sums, tested_two_rows, tested_four_rows, tested_max)
 CHALKGRAD_KERNEL(tested_fusing)
 
 #ifndef CHALKGRAD_KERNELS_ONLY

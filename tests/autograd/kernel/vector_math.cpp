@@ -11,14 +11,8 @@ namespace chalkgrad::CHALKGRAD_ISA {
 EVERY_FUNCTION(TEST_KERNEL)
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(each_exp)
-CHALKGRAD_KERNEL(each_expm1)
-CHALKGRAD_KERNEL(each_log)
-CHALKGRAD_KERNEL(each_log1p)
-CHALKGRAD_KERNEL(each_tanh)
-CHALKGRAD_KERNEL(each_sigmoid)
-CHALKGRAD_KERNEL(each_erf)
-CHALKGRAD_KERNEL(each_erfc)
+CHALKGRAD_KERNEL(each_exp, each_expm1, each_log, each_log1p, each_tanh, each_sigmoid)
+CHALKGRAD_KERNEL(each_erf, each_erfc)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <boost/test/unit_test.hpp>

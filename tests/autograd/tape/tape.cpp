@@ -13,8 +13,8 @@
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/matmul.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/norm/rms_norm_floor.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 
 namespace test_tape {

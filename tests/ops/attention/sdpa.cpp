@@ -2,8 +2,8 @@
 #include "../arrays.hpp"
 
 #include <chalkgrad/autograd/numpy/random.hpp>
+#include <chalkgrad/ops/attention/qk_norm.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/attention/sdpa_qknorm.hpp>
 
 namespace test_sdpa {
 BOOST_AUTO_TEST_SUITE(sdpa)

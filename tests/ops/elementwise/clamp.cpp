@@ -1,7 +1,7 @@
 // clamp: the slope exactly at a limit, open sides, NaN, refusals.
 #include "unary.hpp"
 
-#include <chalkgrad/ops/elementwise/clamp.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
 
 namespace test_clamp {
 BOOST_AUTO_TEST_SUITE(clamp)

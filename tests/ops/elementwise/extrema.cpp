@@ -1,7 +1,7 @@
 // minimum, maximum, logaddexp: ties, infinities, NaN, broadcasting.
 #include "unary.hpp"
 
-#include <chalkgrad/ops/elementwise/extrema.hpp>
+#include <chalkgrad/ops/elementwise/arithmetic.hpp>
 
 namespace test_extrema {
 BOOST_AUTO_TEST_SUITE(extrema)

@@ -1,7 +1,7 @@
 // pow with a constant exponent: corners at 0, negative bases, refusals.
 #include "unary.hpp"
 
-#include <chalkgrad/ops/elementwise/pow.hpp>
+#include <chalkgrad/ops/elementwise/elementwise.hpp>
 
 namespace test_power {
 BOOST_AUTO_TEST_SUITE(power)

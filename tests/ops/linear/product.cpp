@@ -22,9 +22,7 @@ template <class T> std::size_t tested_width(T) { return product_width<T>; }
 
 } // namespace chalkgrad::CHALKGRAD_ISA
 
-CHALKGRAD_KERNEL(tested_product)
-CHALKGRAD_KERNEL(tested_triangle)
-CHALKGRAD_KERNEL(tested_width)
+CHALKGRAD_KERNEL(tested_product, tested_triangle, tested_width)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <boost/mpl/list.hpp>

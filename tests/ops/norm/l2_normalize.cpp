@@ -1,6 +1,6 @@
 // l2_normalize: both guards, zero rows, a length of exactly the floor, every magnitude.
 #include <chalkgrad/autograd/check/gradcheck.hpp>
-#include <chalkgrad/ops/norm/l2_normalize.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 #include "../call.hpp"
 

@@ -1,6 +1,6 @@
 // rms_norm_floor: both sides of the floor and the floor itself, zero rows, every magnitude.
 #include <chalkgrad/autograd/check/gradcheck.hpp>
-#include <chalkgrad/ops/norm/rms_norm_floor.hpp>
+#include <chalkgrad/ops/norm/guarded_root.hpp>
 
 #include "../call.hpp"
 

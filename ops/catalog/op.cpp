@@ -1,9 +1,5 @@
 // The wording of the checks that several ops share.
-#include <chalkgrad/ops/catalog/checks.hpp>
-
-#include <cmath>
-
-#include <fmt/format.h>
+#include <chalkgrad/ops/catalog/op.hpp>
 
 namespace chalkgrad {
 
