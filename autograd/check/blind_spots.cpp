@@ -128,10 +128,22 @@ GradcheckReport check_at(const CheckedProgram& s, const Point& point) {
     return gradcheck(there.outputs, there.inputs, options);
 }
 
+/// A line whose gradient is that of a limit, by its attribute, in words; or nothing. It is right where the rounds have come close to that.
+std::string limit_of(const CheckedProgram& s) {
+    const TapeState& tape = *s.outputs.front().state();
+    for (const std::uint32_t line : s.lines) {
+        Attributes attributes;
+        tape[line].op->attributes(attributes);
+        const Attribute* gradient = attributes.find("gradient");
+        if (gradient != nullptr && to_string(*gradient).find("implicit") != std::string::npos) return tape.label(line);
+    }
+    return {};
+}
+
 /// Looks where the inputs are several times what they are, or have the other sign: a backward that is wrong there is proposed, and
 /// what one number alone could not show is taken from the list.
 void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
-    bool seen = false;
+    bool seen = false, in_limit = true;
     for (const double factor : {-1., 3., -3., 10., -10., 30., -30., 100., -100., 0.1, 0.01}) {
         Point point;
         for (const Var<double>& x : s.inputs) {
@@ -153,6 +165,14 @@ void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
             lone.erase(shown, lone.end());
         });
         if (!there || there->verdict != Verdict::fail) continue;
+        if (const std::string limit = limit_of(s); !limit.empty()) {
+            if (!in_limit) continue;
+            in_limit = false;
+            say(report.notes, fmt::format("with every number times {:g} the rounds of {} do not come close to their "
+                                          "limit, whose gradient the implicit one is",
+                                  factor, limit));
+            continue;
+        }
         const JacobianElement& worst = there->worst;
         say(report.why,
             fmt::format("beyond this point the backward is wrong: with every number times {:g} (report.proposal) it "
