@@ -66,7 +66,10 @@ WrongJacobian dense(const detail::CheckedProgram& s, const detail::Block& block)
         jacobian.analytic[at] = block.analytic[k];
         const double numeric = std::isfinite(block.numeric[k]) ? block.numeric[k] : block.analytic[k]; // not resolved
         jacobian.right[at] = s.has_dual ? block.dual[k] : numeric;
-        if (!s.has_dual) jacobian.noise[at] = std::isfinite(block.error[k]) ? block.slack(i, k) : 0;
+        if (!s.has_dual)
+            jacobian.noise[at] = !std::isfinite(block.error[k]) ? 0
+                                 : block.off.empty()            ? block.slack(i, k)
+                                                                : 10 * block.error[k];
     });
     return jacobian;
 }

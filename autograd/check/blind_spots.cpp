@@ -1,14 +1,12 @@
 // Inputs that cannot show a fault, and where one would show.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/check/copies.hpp>
-#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
@@ -90,16 +88,6 @@ bool has_idle_input(CheckedProgram& s) {
 
 using Point = std::vector<Array<double>>;
 
-/// Calls f with the inputs at these numbers, unless an op refuses them or an output is not finite there.
-template <class F> void at_point(CheckedProgram& s, const Point& point, F f) {
-    try {
-        for (std::size_t x = 0; x < s.inputs.size(); ++x)
-            std::copy(point[x].begin(), point[x].end(), s.program.values(s.inputs[x].line()));
-        s.program.run();
-        if (s.all_finite()) f();
-    } catch (const std::exception&) {}
-}
-
 /// Draws points of several scales until one has no blind spot, and says how it begins.
 void propose(CheckedProgram& s, GradcheckReport& report) {
     for (const double scale : {1.0, 3.0, 10.0, 30.0, 0.1, 0.01})
@@ -112,7 +100,7 @@ void propose(CheckedProgram& s, GradcheckReport& report) {
                     for (double& v : point.back()) v = std::abs(v);
             }
             bool shows = false;
-            at_point(s, point, [&] {
+            s.at_point(point, [&] {
                 const BlindSpots left = blind_spots_of_values(s);
                 shows = !has_idle_input(s) &&
                         std::all_of(left.begin(), left.end(), [](const BlindSpot& spot) { return spot.lone; });
@@ -132,35 +120,6 @@ void propose(CheckedProgram& s, GradcheckReport& report) {
 
 // ---- beyond the point
 
-/// Whether the backward and differences of ⟨w, y⟩ clearly disagree along a random direction, at a point.
-bool disagrees_at(CheckedProgram& s, const Point& point, Generator rng) {
-    std::vector<Array<double>> w, v = draw_directions(s, rng);
-    for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
-    for (std::size_t x = 0; x < v.size(); ++x) v[x] *= point[x];
-    Gap<double> gap;
-    for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-        const std::vector<double> gradient = gradients_of(s, s.program, y, w[y]);
-        std::size_t k = 0;
-        for (const Array<double>& direction : v)
-            for (const double along : direction) gap.add(-gradient[k++] * along);
-    }
-    const auto at = [&](double t) {
-        double sum = 0;
-        Point there = point;
-        for (std::size_t x = 0; x < v.size(); ++x) there[x] += t * v[x];
-        at_point(s, there, [&] {
-            for (std::size_t y = 0; y < s.outputs.size(); ++y)
-                sum = std::inner_product(w[y].begin(), w[y].end(), s.program.values(s.output_lines[y]), sum);
-        });
-        return sum;
-    };
-    constexpr double h = 1e-3, step[3] = {h, 2 * h, 3 * h};
-    const double up[3] = {at(h), at(2 * h), at(3 * h)}, down[3] = {at(-h), at(-2 * h), at(-3 * h)};
-    const Estimate<double> slope = central_estimate(up, down, step);
-    gap.add(slope.slope);
-    return std::abs(gap.gap) > 1e-5 * gap.terms + 10 * slope.error;
-}
-
 GradcheckReport check_at(const CheckedProgram& s, const Point& point) {
     GradcheckOptions options = s.options;
     options.blind_spots = false;
@@ -169,10 +128,22 @@ GradcheckReport check_at(const CheckedProgram& s, const Point& point) {
     return gradcheck(there.outputs, there.inputs, options);
 }
 
+/// A line whose gradient is that of a limit, by its attribute, in words; or nothing. It is right where the rounds have come close to that.
+std::string limit_of(const CheckedProgram& s) {
+    const TapeState& tape = *s.outputs.front().state();
+    for (const std::uint32_t line : s.lines) {
+        Attributes attributes;
+        tape[line].op->attributes(attributes);
+        const Attribute* gradient = attributes.find("gradient");
+        if (gradient != nullptr && to_string(*gradient).find("implicit") != std::string::npos) return tape.label(line);
+    }
+    return {};
+}
+
 /// Looks where the inputs are several times what they are, or have the other sign: a backward that is wrong there is proposed, and
 /// what one number alone could not show is taken from the list.
 void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
-    bool seen = false;
+    bool seen = false, in_limit = true;
     for (const double factor : {-1., 3., -3., 10., -10., 30., -30., 100., -100., 0.1, 0.01}) {
         Point point;
         for (const Var<double>& x : s.inputs) {
@@ -181,7 +152,8 @@ void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
             point.back() *= factor;
         }
         std::optional<GradcheckReport> there;
-        at_point(s, point, [&] {
+        Generator rng = s.stream(13);
+        s.at_point(point, [&] {
             seen = true;
             const BlindSpots still = blind_spots_of_values(s);
             const auto shown = std::stable_partition(lone.begin(), lone.end(), [&](const BlindSpot& spot) {
@@ -189,10 +161,18 @@ void look_beyond(CheckedProgram& s, BlindSpots& lone, GradcheckReport& report) {
                                  : std::any_of(still.begin(), still.end(),
                                        [&](const BlindSpot& one) { return one.says == spot.says; });
             });
-            if (shown != lone.end() || disagrees_at(s, point, s.stream(13))) there = check_at(s, point);
+            if (shown != lone.end() || disagreeing_output(s, rng)) there = check_at(s, point);
             lone.erase(shown, lone.end());
         });
         if (!there || there->verdict != Verdict::fail) continue;
+        if (const std::string limit = limit_of(s); !limit.empty()) {
+            if (!in_limit) continue;
+            in_limit = false;
+            say(report.notes, fmt::format("with every number times {:g} the rounds of {} do not come close to their "
+                                          "limit, whose gradient the implicit one is",
+                                  factor, limit));
+            continue;
+        }
         const JacobianElement& worst = there->worst;
         say(report.why,
             fmt::format("beyond this point the backward is wrong: with every number times {:g} (report.proposal) it "

@@ -52,6 +52,7 @@ public:
             const double noise = jacobian.noise.empty() ? 0 : jacobian.noise[i];
             unfinite_ |= std::isfinite(r[i]) && !std::isfinite(a[i]);
             if (!std::isfinite(r[i]) || !std::isfinite(a[i])) r[i] = a[i] = 0; // masked, or overflown
+            blur_ = std::max(blur_, noise / 10);
             if (std::abs(r[i] - a[i]) <= noise) r[i] = a[i];
             if (std::abs(r[i]) <= noise) r[i] = 0;
         }
@@ -79,7 +80,8 @@ public:
         if (lost_ > 0 && largest(a) == 0) return {Cause::never_written, 0};
         // By what is missing: a factor next to 1 fits anything.
         if (const Fit lost = fit(d, r);
-            scale_ > 0 && lost.remainder < std::min(clear + 1e-15 * scale_ / largest(d), 1e-3))
+            scale_ > 0 &&
+            lost.remainder < std::min(clear + (1e-15 * scale_ + blur_) / largest(d), blur_ > 0 ? 3e-2 : 1e-3))
             return {std::abs(lost.factor - 2) < clear ? Cause::sign : Cause::factor, 1 - lost.factor};
         return {structural(), 0};
     }
@@ -292,9 +294,9 @@ private:
     }
 
     const Numbers& x_;
-    const std::size_t last_; ///< how many numbers make a row of x
-    Rows a_, r_, d_;         ///< what the backward says, what is right, what is missing
-    double scale_ = 0;
+    const std::size_t last_;      ///< how many numbers make a row of x
+    Rows a_, r_, d_;              ///< what the backward says, what is right, what is missing
+    double scale_ = 0, blur_ = 0; ///< the largest slope, and about what differences are off
     bool unfinite_ = false;
     std::size_t lost_ = 0, extra_ = 0, wrong_ = 0, support_ = 0;
 };

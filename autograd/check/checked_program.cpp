@@ -66,6 +66,7 @@ Findings& Findings::operator+=(const Findings& next) {
     nothing_seen |= next.nothing_seen;
     unresolved |= next.unresolved;
     unfinite |= next.unfinite;
+    if (!next.elsewhere.empty()) elsewhere = next.elsewhere;
     if (!next.report.worst.op.empty()) report.worst = next.report.worst;
     return *this;
 }

@@ -29,15 +29,12 @@ struct CheckedProgram {
     std::vector<std::vector<std::uint32_t>> dependents; ///< of each input
     std::vector<std::uint32_t> lines;                   ///< all between an input and an output
     std::vector<std::uint32_t> kinked_lines;            ///< those of them with kinks
-    std::vector<std::vector<double>> lengths;           ///< of each input: see lengths()
+    std::vector<std::vector<double>> lengths;           ///< of each input: see difference.hpp
     std::size_t rows = 0;                               ///< elements of all outputs
     std::string no_dual;                                ///< why dual numbers and long double cannot run it; or nothing
     bool has_dual = true;                               ///< they can, and are wanted
     bool finds_structure = true;                        ///< else every output element gets a sweep of its own
 
-    /// What decides that an element is wrong, rounding aside. With nothing but differences in double, which resolve a dozen digits as a
-    /// rule, it is a thousandth of the tolerance: nothing else would see such a fault.
-    double decisive() const { return has_dual || options.quick ? options.tolerance : 1e-3 * options.tolerance; }
     double shortest(std::size_t x) const { return *std::min_element(lengths[x].begin(), lengths[x].end()); }
     /// The largest finite number of a variable, without its sign.
     static double size_of(const Var<double>& v);
@@ -54,6 +51,16 @@ struct CheckedProgram {
     bool all_finite();
     /// Puts the inputs back to the recorded point.
     void restore();
+
+    /// Calls f with the inputs at these numbers, unless an op refuses them or an output is not finite there.
+    template <class F> void at_point(const std::vector<Array<double>>& point, F f) {
+        try {
+            for (std::size_t x = 0; x < inputs.size(); ++x)
+                std::copy(point[x].begin(), point[x].end(), program.values(inputs[x].line()));
+            program.run();
+            if (all_finite()) f();
+        } catch (const std::exception&) {}
+    }
 
     /// Changes every input by up to `units` of `epsilon` relative to itself, runs f, and changes them back. False,
     /// without f, where that leads across a kink.

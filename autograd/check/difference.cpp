@@ -1,4 +1,4 @@
-// Differences of order 4 that confirm a backward; of order 6, whose disagreement with order 4 is the error estimate, where
+// Differences of order 4 that confirm a backward; of higher order, whose disagreement with the next lower one is the error estimate, where
 // they do not; one-sided ones at kinks.
 #include <chalkgrad/autograd/check/difference.hpp>
 
@@ -20,7 +20,9 @@ template <> constexpr double fine_fractions<double>[] = {5e-5, 5e-6, 5e-7, 5e-8}
 
 /// Relative error below which a column is settled.
 template <class U> constexpr double settled_at = 1e-13;
-template <> constexpr double settled_at<double> = 1e-11;
+template <> constexpr double settled_at<double> = 1e-10;
+/// By how many steps.
+template <class U> constexpr int needed = std::is_same_v<U, double> ? 2 : 1;
 /// And above which a kink close by is looked for.
 template <class U> constexpr double suspicious_at = 1e-10;
 template <> constexpr double suspicious_at<double> = 1e-7;
@@ -119,11 +121,11 @@ template <class U> bool Differences<U>::as_expected(U h, const Expected& expecte
         const U here = here_.y[i];
         if (!std::isfinite(here)) continue; // no slope to expect
         const U up[2] = {points_[0].y[i], points_[2].y[i]}, down[2] = {points_[1].y[i], points_[3].y[i]};
-        const auto [slope, truncation] = short_estimate(up, down, step, static_cast<U>(expected.size[i]));
+        const auto [slope, distance] = central_estimate<2>(up, down, step);
         // Beside larger slopes it is enough to be small; how well this one is known by itself is another matter.
-        const U alone = short_estimate(up, down, step, std::abs(slope)).error;
-        const U noise = 8 * epsilon<U> * std::max(std::abs(up[1]), std::abs(down[1])) / h,
-                error = std::max(alone, truncation) + noise;
+        const U size = std::min(static_cast<U>(expected.size[i]), std::abs(slope)),
+                noise = 8 * epsilon<U> * std::max(std::abs(up[1]), std::abs(down[1])) / h,
+                error = short_error(distance, size) + noise;
         const U allowed = static_cast<U>(expected.tolerance * expected.size[i]);
         const bool still = slope == 0 && expected.slope[i] == 0 && up[0] == down[0];
         if (!still && !(std::abs(slope - static_cast<U>(expected.slope[i])) <= allowed && 10 * error <= allowed))
@@ -158,16 +160,17 @@ template <class U> U Differences<U>::error_of(U truncation, U noise, U h) const 
 
 // Returns false where the stencil crosses a kink.
 template <class U> bool Differences<U>::central(U h, Trail<U>& trail) {
-    U step[3];
+    constexpr int n = central_steps<U>;
+    U step[n];
     if (!around(h, step)) return false;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
-        U up[3], down[3], largest = 0;
-        for (int k = 0; k < 3; ++k) {
+        U up[n], down[n], largest = 0;
+        for (int k = 0; k < n; ++k) {
             up[k] = points_[2 * k].y[i];
             down[k] = points_[2 * k + 1].y[i];
             largest = std::max({largest, std::abs(up[k]), std::abs(down[k])});
         }
-        Estimate<U> estimate = central_estimate(up, down, step);
+        Estimate<U> estimate = central_estimate<n>(up, down, step);
         const U noise = 8 * epsilon<U> * largest / h;
         estimate.error = error_of(estimate.error, noise, h);
         trail.add(i, estimate, noise);
@@ -237,13 +240,17 @@ template <class U> void Differences<U>::measure(Column& column) {
     Slopes& slopes = column;
     bool found = quick_ && two_points(step_of<U>(6e-6, std::sqrt(lengths_.front() * lengths_.back())), slopes);
     if (found) return;
-    const auto try_all = [&](auto&& stencil) { // until one that crosses no kink settles
-        for (const U h : steps_of<U>(fractions<U>, lengths_)) {
-            found |= stencil(h);
-            if (found && h <= static_cast<U>(lengths_.back()) && settled(middle.best, settled_at<U>)) break;
-        }
-        slopes = middle.best;
-    };
+    const auto try_all =
+        [&](auto&& stencil) { // until one that crosses no kink settles; in double a second one must bear it out
+            int taken = 0;
+            for (const U h : steps_of<U>(fractions<U>, lengths_)) {
+                taken += stencil(h);
+                found = taken > 0;
+                if (taken >= needed<U> && h <= static_cast<U>(lengths_.back()) && settled(middle.best, settled_at<U>))
+                    break;
+            }
+            slopes = middle.best;
+        };
     try_all([&](U h) { return central(h, middle); });
     if (!found) // close to a kink: look away from it
         try_all([&](U h) { return one_sided(h, false, middle) || one_sided(-h, false, middle); });
@@ -293,7 +300,11 @@ template <class U> void Differences<U>::look_closer(Column& column, Trail<U>& mi
         one_sided(h, false, right_trail);
     }
     const Slopes &left = left_trail.best, &right = right_trail.best;
-    for (std::size_t i = 0; i < n; ++i) keep_better(column, i, middle.best.slope[i], middle.best.error[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double slope = middle.best.slope[i], error = middle.best.error[i];
+        if (std::abs(column.slope[i] - slope) > 10 * (column.error[i] + error)) column.error[i] = HUGE_VAL; // outrun
+        keep_better(column, i, slope, error);
+    }
     // A large step over a kink close by looks like a slope too. The smallest step has few digits, enough to tell.
     Trail<U> finest_left(n), finest_right(n);
     for (const double fraction : {4e-9, 2e-9}) {

@@ -2,6 +2,7 @@
 #pragma once // internal
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -12,22 +13,29 @@ namespace chalkgrad::detail {
 
 template <class U> struct Estimate { U slope, error; };
 
-/// f′ from the values one, two and three steps up and down; step[k] is half the way between up[k] and down[k]. Order 6:
-/// [45 (f₁ − f₋₁) − 9 (f₂ − f₋₂) + (f₃ − f₋₃)] / 60h; its distance to order 4 is the error.
-template <class U> Estimate<U> central_estimate(const U* up, const U* down, const U* step) {
-    U d[3];
-    for (int k = 0; k < 3; ++k) d[k] = (up[k] - down[k]) / (2 * step[k]);
-    const U sixth = (15 * d[0] - 6 * d[1] + d[2]) / 10, fourth = (4 * d[0] - d[1]) / 3;
-    return {sixth, std::abs(sixth - fourth)};
+/// The weights of central slopes over one, two, …, n steps in a slope of order 2n.
+template <class U, int n>
+inline constexpr std::array<U, n> central_weights = [] {
+    std::array<U, n> weights{U(2 * n) / U(n + 1)};
+    for (int k = 1; k < n; ++k) weights[k] = -weights[k - 1] * U(n - k) / U(n + k + 1);
+    return weights;
+}();
+
+/// f′ of order 2n from the values one, two, …, n steps up and down; its distance to order 2n − 2 is the error. step[k] is half the way
+/// between up[k] and down[k].
+template <int n, class U> Estimate<U> central_estimate(const U* up, const U* down, const U* step) {
+    U best = 0, lower = 0;
+    for (int k = 0; k < n; ++k) {
+        const U slope = (up[k] - down[k]) / (2 * step[k]);
+        best += central_weights<U, n>[k] * slope;
+        if (k < n - 1) lower += central_weights<U, n - 1>[k] * slope;
+    }
+    return {best, std::abs(best - lower)};
 }
 
-/// The same for element i of whole results, from steps of h, 2h and 3h.
-template <class U>
-Estimate<U> central_estimate(const std::vector<U> (&up)[3], const std::vector<U> (&down)[3], std::size_t i, U h) {
-    const U u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]};
-    const U step[3] = {h, 2 * h, 3 * h};
-    return central_estimate(u, d, step);
-}
+/// How many steps up and down a central slope takes. In double, order 10 reaches further, where rounding weighs less.
+template <class U> inline constexpr int central_steps = 3;
+template <> inline constexpr int central_steps<double> = 5;
 
 /// A power of two near fraction · length: x + h then keeps all digits of both.
 template <class U> U step_of(double fraction, double length) {
@@ -36,15 +44,9 @@ template <class U> U step_of(double fraction, double length) {
 
 /// The step of the stencil that only confirms, as a fraction of a length: order 4 and rounding both leave a dozen digits there.
 inline constexpr double short_fraction = 6e-5;
-/// f′ from the values one and two steps up and down: order 4, [8 (f₁ − f₋₁) − (f₂ − f₋₂)] / 12h. What it is off, relative to
-/// the `size` of slopes, is about the square of what order 2 is off; a hundred times that is allowed for. That is a guess: it
-/// holds where the slope is also what was expected.
-template <class U> Estimate<U> short_estimate(const U* up, const U* down, const U* step, U size) {
-    const U near = (up[0] - down[0]) / (2 * step[0]), far = (up[1] - down[1]) / (2 * step[1]),
-            fourth = (4 * near - far) / 3;
-    const U second_order = std::abs(fourth - near);
-    return {fourth, second_order * std::min(U(1), 100 * second_order / size)};
-}
+/// How far order 4 is off, from its distance to order 2 and the `size` of slopes: relative to that size about the square of it; a hundred
+/// times that is allowed for. That is a guess: it holds where the slope is also what was expected.
+template <class U> U short_error(U distance, U size) { return distance * std::min(U(1), 100 * distance / size); }
 
 /// Slopes of all output elements along one direction, with estimates of their absolute errors; NaN where no difference was
 /// finite.
@@ -129,10 +131,10 @@ private:
     const bool quick_;
     const std::vector<Move>* direction_ = nullptr;
     const std::vector<std::uint32_t>* lines_ = nullptr;
-    std::vector<double> lengths_; ///< largest first
-    std::vector<U> origin_;       ///< what the moved elements are at the point
-    Values here_, points_[6];     ///< here_ holds for all directions with the same lines
-    bool bent_ = false;           ///< a second difference did not shrink with the step: a kink that no op declares
+    std::vector<double> lengths_;                ///< largest first
+    std::vector<U> origin_;                      ///< what the moved elements are at the point
+    Values here_, points_[2 * central_steps<U>]; ///< here_ holds for all directions with the same lines
+    bool bent_ = false; ///< a second difference did not shrink with the step: a kink that no op declares
 };
 
 } // namespace chalkgrad::detail

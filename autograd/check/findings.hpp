@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <chalkgrad/autograd/check/gradcheck.hpp>
 
@@ -17,12 +18,13 @@ inline void say(std::string& sentences, const std::string& sentence) {
 }
 
 struct Findings {
-    GradcheckReport report;       ///< its verdict is decided at the end, by verdict_of()
-    bool contract_broken = false; ///< the backward is not what the tape relies on
-    bool below_noise = false;     ///< the transpose identity is lost in rounding errors
-    bool nothing_seen = false;    ///< an input or an output has no numbers
-    bool unresolved = false;      ///< the differences cannot tell whether an element is right
-    bool unfinite = false;        ///< an element or its difference is not finite
+    GradcheckReport report;                    ///< its verdict is decided at the end, by verdict_of()
+    bool contract_broken = false;              ///< the backward is not what the tape relies on
+    bool below_noise = false;                  ///< the transpose identity is lost in rounding errors
+    bool nothing_seen = false;                 ///< an input or an output has no numbers
+    bool unresolved = false;                   ///< the differences cannot tell whether an element is right
+    bool unfinite = false;                     ///< an element or its difference is not finite
+    std::vector<Array<double>> elsewhere = {}; ///< the point where the backward is wrong, if it is another one
 
     void say(const std::string& sentence) { detail::say(report.why, sentence); }
     /// Says what breaks the contract; the verdict will be fail. The first reason is the one that is said: what follows follows from it.

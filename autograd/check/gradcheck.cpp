@@ -45,6 +45,7 @@ Findings check_in_full(CheckedProgram& s, Jacobians& jacobians) {
     jacobians = std::move(measured->jacobians);
     measure_rounding(s, jacobians);
     if (s.has_dual) found += check_transpose(s, jacobians);
+    else if (!s.options.quick) find_repeated(s, jacobians);
     found += judge(s, jacobians);
     if (!found.failed()) found += check_identities(s, jacobians);
     return found;
@@ -107,18 +108,19 @@ struct SeenThrough {
     }
 };
 
-/// The lines of report.blame in words. One that breaks the contract says what the whole program's sentence does, and where.
-void say_blame(GradcheckReport& report) {
+/// The lines of report.blame in words. One that breaks the contract says what the whole program's sentence does, and where; unless that
+/// is about another point.
+void say_blame(GradcheckReport& report, bool elsewhere) {
     const auto breaks_contract = [](const Blame& b) { return b.cause == Cause::contract; };
-    if (std::any_of(report.blame.begin(), report.blame.end(), breaks_contract)) report.why.clear();
+    if (!elsewhere && std::any_of(report.blame.begin(), report.blame.end(), breaks_contract)) report.why.clear();
     for (const Blame& b : report.blame) {
         const std::string where =
             fmt::format("line {} ({}{}{}): ", b.line, b.op, b.scope.empty() ? "" : ", in ", b.scope);
         const std::string sentence =
             breaks_contract(b) ? b.hint
-                               : fmt::format("the gradient of its input '{}'{} is wrong{}{}", b.input,
+                               : fmt::format("the gradient of its input '{}'{} is wrong{}{}{}", b.input,
                                      b.variable.empty() || b.variable == b.input ? "" : " (" + b.variable + ")",
-                                     b.hint.empty() ? "" : ": ", b.hint);
+                                     elsewhere ? " there" : "", b.hint.empty() ? "" : ": ", b.hint);
         if (b.op != SeenThrough::name && report.why.find(where + sentence) == std::string::npos)
             say(report.why, where + sentence);
     }
@@ -143,8 +145,11 @@ GradcheckReport check_and_blame(
         report = check(*program, found);
     } catch (const std::exception& error) { return refuse(error); }
     if (report.verdict == Verdict::fail) {
-        report.blame = blame(last_of(outputs), options.seed);
-        say_blame(report);
+        const bool elsewhere = !found.elsewhere.empty();
+        std::optional<ProgramCopy> there;
+        if (elsewhere) there = recorded_anew(outputs, inputs, found.elsewhere, [](const Op* op) { return op; });
+        report.blame = blame(last_of(elsewhere ? there->outputs : outputs), options.seed);
+        say_blame(report, elsewhere);
     }
     return report;
 }

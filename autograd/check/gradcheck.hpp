@@ -27,6 +27,7 @@ struct GradcheckOptions {
     /// Largest accepted max|a − n| / max|n| of a Jacobian block (one output, one input): a analytic, n numeric.
     double tolerance = 1e-9;
     /// Largest accepted |⟨w, Jv⟩ − ⟨Jᵀw, v⟩| / Σ|wᵢ Jᵢⱼ vⱼ|, with J and Jv from dual numbers; and of declared identities.
+    /// Where there are no dual numbers, a tenth of the error that is looked for in what differences tell.
     double identity_tolerance = 1e-13;
     /// Seed of the random directions.
     std::uint64_t seed = 0;

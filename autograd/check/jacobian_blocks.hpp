@@ -52,6 +52,8 @@ struct Block {
     Matrix input_rounding;      ///< how much rounding its inputs changes the backward's; empty: not measured
     Matrix evaluation_rounding; ///< what the backward loses in double beside long double, where that can be rounding;
                                 ///< empty: not measured
+    Recycling<char>
+        off; ///< 1 for what is off far beyond the noise of differences, at other points too; empty: nothing is
     std::vector<double>
         rounding; ///< by row: of a slope in double, and what the forward's own rounding hides from differences
     std::vector<char> on_kink; ///< by column: 1 for a kink that an op declares, 2 for one that only differences show
@@ -74,7 +76,8 @@ struct Block {
     double slack(std::size_t i, std::size_t k) const { return 10 * error[k] + rounding_slack(i, k); }
     /// Whether element k, of row i, is off by more than rounding, of differences or of dual numbers. It is judged by `size`.
     bool is_wrong(std::size_t i, std::size_t k, double size, double tolerance) const {
-        if (std::abs(analytic[k] - numeric[k]) > tolerance * size + slack(i, k)) return true;
+        if ((!off.empty() && off[k]) || std::abs(analytic[k] - numeric[k]) > tolerance * size + slack(i, k))
+            return true;
         return !dual.empty() &&
                std::abs(analytic[k] - dual[k]) >
                    tolerance * std::max(std::abs(analytic[k]), std::abs(dual[k])) + rounding_slack(i, k);

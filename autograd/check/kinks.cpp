@@ -21,10 +21,10 @@ struct Bounds {
         for (std::size_t row = 0; row < least.size(); ++row)
             for (const Slopes* side : {&left, &right}) {
                 const double slope = side->slope[row];
-                if (!std::isfinite(slope)) continue;
-                least[row] = std::min(least[row], slope);
-                most[row] = std::max(most[row], slope);
-                slack[row] += relative * std::abs(slope) + 10 * side->error[row];
+                const bool known = std::isfinite(slope); // else anything may be true there
+                least[row] = std::min(least[row], known ? slope : -HUGE_VAL);
+                most[row] = std::max(most[row], known ? slope : HUGE_VAL);
+                if (known) slack[row] += relative * std::abs(slope) + 10 * side->error[row];
             }
     }
     bool hold(std::size_t row, double slope) const {

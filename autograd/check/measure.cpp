@@ -149,11 +149,10 @@ bool fill_columns(const CheckedProgram& s, Measured& measured, std::size_t x, st
     return true;
 }
 
-/// What rounding may change of a slope in double, and of one in differences in U. Inside the forward, numbers of the size of x / length
-/// are rounded, and weigh what is as large as y: slopes below that, over a step of theirs, are not seen. Rows that depend on the same
-/// inputs are taken together.
-template <class U> void set_rounding(const CheckedProgram& s, Block& b) {
-    constexpr double step = std::is_same_v<U, double> ? 2e-2 : 1e-3, epsilon = std::numeric_limits<U>::epsilon();
+/// What rounding may change of a slope in double, and of one in differences whose unit is epsilon. Inside the forward, numbers of the
+/// size of x / length are rounded, and weigh what is as large as y: slopes below that, over a step of a thousandth of the length, are not
+/// seen. Rows that depend on the same inputs are taken together.
+void set_rounding(const CheckedProgram& s, Block& b, double epsilon) {
     const double length = s.shortest(b.input);
     const double *x = s.inputs[b.input].data(), *y = s.outputs[b.output].data();
     std::map<std::pair<std::size_t, std::size_t>, double> largest; // output, by span
@@ -167,7 +166,7 @@ template <class U> void set_rounding(const CheckedProgram& s, Block& b) {
         for (std::size_t j = span.first; j < span.first + span.second; ++j)
             if (std::isfinite(x[j])) reach = std::max(reach, std::abs(x[j]));
         rounding[span] = 4 * std::numeric_limits<double>::epsilon() * size / length +
-                         16 * epsilon * reach / length / (step * length) * std::max(1.0, size);
+                         16 * epsilon * reach / length / (1e-3 * length) * std::max(1.0, size);
     }
     for (std::size_t i = 0; i < b.rows; ++i) b.rounding[i] = rounding[{b.spans[i].first, b.spans[i].count}];
 }
@@ -180,7 +179,8 @@ template <class U> bool fill_differences(const CheckedProgram& s, Measured& meas
     const std::uint64_t draw = 3 * s.options.seed;
     std::vector<Move> direction;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
-        for (std::size_t y = 0; y < s.outputs.size(); ++y) set_rounding<U>(s, measured.jacobians.block(y, x));
+        for (std::size_t y = 0; y < s.outputs.size(); ++y)
+            set_rounding(s, measured.jacobians.block(y, x), static_cast<double>(std::numeric_limits<U>::epsilon()));
         const auto along = [&](const std::vector<std::size_t>& columns, const std::vector<double>& weights,
                                const Expected& expected, Column& column) {
             direction.clear();
@@ -279,7 +279,7 @@ void measure_rounding(CheckedProgram& s, Jacobians& jacobians) {
         for (const Block& b : jacobians.blocks) {
             const Sizes sizes(b, b.numeric);
             b.each([&](std::size_t i, std::size_t j, std::size_t k) {
-                found |= !b.on_kink[j] && b.is_wrong(i, k, sizes.of(i, j), s.decisive());
+                found |= !b.on_kink[j] && b.is_wrong(i, k, sizes.of(i, j), s.options.tolerance);
             });
         }
         return found;

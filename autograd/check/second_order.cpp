@@ -132,9 +132,10 @@ Asymmetry asymmetry_of(CheckedProgram& s) {
         if (!sample(h, 2)) return false;
         for (std::size_t i = 0; i < slack.size(); ++i) {
             const long double u[2] = {up[0][i], up[1][i]}, d[2] = {down[0][i], down[1][i]};
-            const auto estimate = short_estimate(u, d, step, static_cast<long double>(size));
-            slopes.slope[i] = static_cast<double>(estimate.slope);
-            slopes.error[i] = static_cast<double>(estimate.error + 8 * epsilon * std::abs(u[1]) / h);
+            const auto [slope, distance] = central_estimate<2>(u, d, step);
+            slopes.slope[i] = static_cast<double>(slope);
+            slopes.error[i] = static_cast<double>(
+                short_error(distance, static_cast<long double>(size)) + 8 * epsilon * std::abs(u[1]) / h);
             if (!(slopes.error[i] <= 0.01 * s.options.tolerance * size &&
                     std::abs(slopes.slope[i] - product[1][i]) <= 0.1 * s.options.tolerance * size))
                 return false;
@@ -147,7 +148,9 @@ Asymmetry asymmetry_of(CheckedProgram& s) {
             const long double h = step_of<long double>(fraction, length);
             if (!sample(h, 3)) continue;
             for (std::size_t i = 0; i < slack.size(); ++i) {
-                Estimate<long double> estimate = central_estimate(up, down, i, h);
+                const long double u[3] = {up[0][i], up[1][i], up[2][i]}, d[3] = {down[0][i], down[1][i], down[2][i]},
+                                  step[3] = {h, 2 * h, 3 * h};
+                Estimate<long double> estimate = central_estimate<3>(u, d, step);
                 const long double noise = 8 * epsilon * std::abs(up[2][i]) / h;
                 estimate.error += noise;
                 trail.add(i, estimate, noise);

@@ -31,6 +31,8 @@ std::optional<Measured> measure_jacobians(CheckedProgram& s, const Structure& st
 void fill_backward(CheckedProgram& s, Jacobians& jacobians, Matrix Block::*matrix);
 /// Measures Block::input_rounding and Block::evaluation_rounding, if an element may turn out wrong.
 void measure_rounding(CheckedProgram& s, Jacobians& jacobians);
+/// Finds Block::off, of a program that runs in double only.
+void find_repeated(CheckedProgram& s, Jacobians& jacobians);
 /// Measures Block::evaluation_rounding, once.
 void measure_evaluation_rounding(CheckedProgram& s, Jacobians& jacobians);
 
@@ -42,6 +44,8 @@ Findings check_transpose(CheckedProgram& s, const Jacobians& jacobians);
 Findings check_kinks(CheckedProgram& s, const Measured& measured);
 /// ⟨w, Jv⟩ = ⟨Jᵀw, v⟩, coarsely, at another point: a backward that keeps what it was first called with is right there only.
 Findings check_elsewhere(CheckedProgram& s);
+/// The same where the program stands: the first output along which it does not hold.
+std::optional<std::size_t> disagreeing_output(CheckedProgram& s, Generator& rng);
 Findings check_identities(CheckedProgram& s, Jacobians& jacobians);
 /// The input an identity is about, by position; throws Error where there is none, or its arrays do not fit.
 std::size_t input_of(const CheckedProgram& s, const Identity& known);

@@ -23,7 +23,7 @@ JacobianElement worst_of(
     const Var<double>&y = s.outputs[b.output], &x = s.inputs[b.input];
     const Record& record = (*y.state())[static_cast<Index>(y.line())];
     return {record.op != nullptr ? record.op->name() : "leaf", describe(y), describe(x), multi_index(i, y.shape()),
-        multi_index(j, x.shape()), b.analytic[k], b.numeric[k], relative, s.decisive()};
+        multi_index(j, x.shape()), b.analytic[k], b.numeric[k], relative, s.options.tolerance};
 }
 
 /// The largest numbers of a row, with which most rows are judged; `finite` is 0, or NaN where one of them is not.
@@ -78,9 +78,8 @@ struct Judge {
         report.elements += b.rows * b.columns;
         for (std::size_t i = 0; i < b.rows; ++i) {
             const RowSize& size = sizes[i];
-            const double smallest = std::min(judged_by.row[i], least);
-            if (is_plain[i] && size.gap <= s.decisive() * smallest &&
-                (scale == 0 || size.error <= s.options.tolerance * smallest)) {
+            const double allowed = s.options.tolerance * std::min(judged_by.row[i], least);
+            if (is_plain[i] && size.gap <= allowed && (scale == 0 || size.error <= allowed)) {
                 row_within(b, i, size, scale, exact_scale);
                 continue;
             }
@@ -140,7 +139,7 @@ private:
         const double resolution = scale > 0 ? b.error[k] / scale : 0;
         report.resolution = std::max(report.resolution, resolution);
         const bool within = gap <= s.options.tolerance * size, within_block = gap <= s.options.tolerance * scale;
-        const bool decided = b.is_wrong(i, k, size, s.decisive());
+        const bool decided = b.is_wrong(i, k, size, s.options.tolerance);
         if (decided) ++report.failed;
         const bool seen =
             within || a == 0 ||

@@ -275,6 +275,10 @@ BOOST_AUTO_TEST_CASE(a_statistic_kept_from_the_first_call) {
             const GradcheckReport wrong = check(form, norm, backward(&kept), x, seed);
             BOOST_TEST((wrong.verdict == Verdict::fail), to_string(wrong));
             BOOST_TEST(wrong.why.find("another point") != std::string::npos, wrong.why);
+            BOOST_TEST(
+                wrong.why.find("line 1 (spoken): the gradient of its input 'x' is wrong there") != std::string::npos,
+                wrong.why);
+            BOOST_TEST(wrong.blame.size() == 1u);
         }
     is_always(Verdict::pass, "a norm that keeps nothing", norm, backward(nullptr), x);
 }

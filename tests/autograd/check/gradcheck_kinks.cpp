@@ -11,6 +11,7 @@
 #include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
+#include <chalkgrad/ops/streams/sinkhorn_log.hpp>
 
 namespace test_gradcheck_kinks {
 BOOST_AUTO_TEST_SUITE(gradcheck_kinks)
@@ -176,6 +177,18 @@ BOOST_AUTO_TEST_CASE(inconclusive_comes_with_a_point_that_would_show_it) {
     // Nothing shows an input that is not used: no proposal.
     BOOST_TEST(gradcheck([](const Vars& x) { return x[0] * 2; }, std::vector<Doubles>{Doubles{1.5}, Doubles{2.5}})
                    .proposal.empty());
+}
+
+// An implicit gradient is that of a limit: it is right where the rounds have come close to it, and that they do not everywhere is no doubt.
+BOOST_AUTO_TEST_CASE(implicit_gradients_hold_in_the_limit) {
+    const GradcheckReport report = gradcheck(
+        [](const Vars& v) {
+            return sinkhorn_log(v[0], {80, SinkhornOrder::rows_first, SinkhornGradient::implicit});
+        },
+        {{{0.3, -1, 0.2}, {0.5, 0.1, -0.7}, {1, -0.4, 0.6}}});
+    BOOST_TEST((report.verdict == Verdict::pass), to_string(report));
+    BOOST_TEST(report.notes.find("the rounds of line 1 (sinkhorn_log) do not come close") != std::string::npos,
+        to_string(report));
 }
 
 BOOST_AUTO_TEST_CASE(json_has_the_fields_of_the_contract) {
