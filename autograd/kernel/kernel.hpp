@@ -51,7 +51,7 @@ CHALKGRAD_PAIRWISE(/)
 template <class V> FAST inline Pair<V> pair(V first, V second) { return {first, second}; }
 
 /// Calls f(begin, end) for the terms of a sum from 0 to n, at least once: floats in stretches, whose sums are then added up.
-template <class T, std::size_t most = 2048, class F> FAST inline void each_stretch(std::size_t n, F f) {
+template <class T, std::size_t most = 512, class F> FAST inline void each_stretch(std::size_t n, F f) {
     std::size_t begin = 0;
     do {
         const std::size_t end = __is_same(T, float) && n - begin > most ? begin + most : n;

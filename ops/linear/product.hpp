@@ -51,9 +51,9 @@ template <class R, std::size_t rows, std::size_t columns, class T>
 void product_block(
     std::size_t terms, LeftFactor<T> a, const T* b, std::size_t b_row, bool add, T* c, std::size_t c_row) {
     using V = typename R::type;
-    V sums[rows][columns];
-    for (auto& row : sums)
-        for (V& s : row) s = V{};
+    V sums[rows][columns]; // no references to them: those would have to lie on a whole register's bytes
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j) sums[i][j] = V{};
     for (std::size_t l = 0; l < terms; ++l, a.data += a.term, b += b_row) {
         V right[columns];
         for (std::size_t j = 0; j < columns; ++j) right[j] = *reinterpret_cast<const V*>(b + j * R::width);
@@ -62,8 +62,8 @@ void product_block(
     }
     for (std::size_t i = 0; i < rows; ++i)
         for (std::size_t j = 0; j < columns; ++j) {
-            V& target = *reinterpret_cast<V*>(c + i * c_row + j * R::width);
-            target = add ? target + sums[i][j] : sums[i][j];
+            V* const target = reinterpret_cast<V*>(c + i * c_row + j * R::width);
+            *target = add ? *target + sums[i][j] : sums[i][j];
         }
 }
 
