@@ -1,15 +1,6 @@
 // The frozen stack on the tape.
-#include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/block_stack.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
-#include <chalkgrad/ops/attention/sdpa.hpp>
-#include <chalkgrad/ops/gate/swiglu_act.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
-#include <chalkgrad/ops/norm/rms_norm.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
-
-#include <cmath>
 
 namespace chalkgrad {
 
@@ -26,8 +17,7 @@ BlockStack draw_stack(uint128 seed, std::size_t depth, double scale) {
     return stack;
 }
 
-StackRun run_stack(const BlockStack& stack, std::optional<nn::Placement> placement, bool backward) {
-    using X = Var<double>;
+StackRun run_stack(const BlockStack& stack, std::optional<Placement> placement, bool backward) {
     Tape tape;
     X x = tape.constant(stack.x0, "x0");
     StackRun run{{root_mean_square(x.value())}, 0, {}};

@@ -1,15 +1,21 @@
-// What the experiments of the course are written with: draws, the tape and the ops, placements, measures, the report.
+// What the experiments of the course are written with: draws, the tape and the ops, placements, measures, reference values,
+// the report.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <numbers>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,9 +24,8 @@
 #include <chalkgrad/autograd/graph/dot.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/autograd/tape/cast.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
 #include <chalkgrad/nn/core/init.hpp>
 #include <chalkgrad/nn/layers/residual.hpp>
@@ -107,9 +112,94 @@ inline std::vector<Array<double>> random_matrices(Generator& rng, std::size_t de
     return w;
 }
 inline std::vector<X> random_matrices(const Tape& tape, Generator& rng, std::size_t depth, std::size_t d) {
-    std::vector<X> w;
-    for (const Array<double>& each : random_matrices(rng, depth, d)) w.push_back(tape.constant(each, "W"));
-    return w;
+    return mapped(random_matrices(rng, depth, d), [&](const Array<double>& w) { return tape.constant(w, "W"); });
+}
+
+// ---- what is measured of arrays and curves
+
+/// √Σx²: the Frobenius norm of a matrix.
+inline double norm(const Array<double>& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
+inline double norm(const std::vector<double>& x) { return norm(Array<double>(xt::adapt(x))); }
+
+/// √⟨x²⟩ over all elements.
+inline double root_mean_square(const Array<double>& x) { return norm(x) / std::sqrt(double(x.size())); }
+
+/// max|x|; NaN where there is one.
+inline double largest(const Array<double>& x) {
+    double most = 0;
+    for (const double v : x) most = std::abs(v) <= most ? most : std::isnan(most) ? most : std::abs(v);
+    return most;
+}
+inline double largest(const std::vector<double>& x) { return largest(Array<double>(xt::adapt(x))); }
+
+/// first, first + 1, …, last: layers as an axis.
+inline std::vector<double> iota(std::size_t first, std::size_t last) {
+    std::vector<double> x;
+    for (std::size_t i = first; i <= last; ++i) x.push_back(double(i));
+    return x;
+}
+
+/// The slope of the least-squares line through the points.
+inline double slope(const std::vector<double>& x, const std::vector<double>& y) {
+    double mx = 0, my = 0, xy = 0, xx = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) mx += x[i] / double(x.size()), my += y[i] / double(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) xy += (x[i] - mx) * (y[i] - my), xx += (x[i] - mx) * (x[i] - mx);
+    return xy / xx;
+}
+
+/// The exponent p of the power law y ~ xᵖ that fits best, by least squares of the logarithms.
+inline double fit_power_law(const std::vector<double>& x, const std::vector<double>& y) {
+    const auto log = [](double v) { return std::log(v); };
+    return slope(mapped(x, log), mapped(y, log));
+}
+
+// ---- what papers state
+
+/// The reference values of references.json (NumPy and PyTorch in float64, same draws): by experiment, then by the name
+/// that the number has in its report, "row: column".
+const std::map<std::string, std::map<std::string, double>>& references();
+
+/// The value for the report's experiment in that row and column. Throws Error where there is none.
+double reference(const Report& report, std::string_view row, std::string_view column);
+
+/// Reports values as the numbers "row: column", each judged against its reference unless the run draws from another
+/// seed: judge(report, "pre, s = 1", tolerance, {{"RMS after block 0", rms[0]}, {"RMS after block 24", rms[24]}}).
+void judge(Report& report, std::string_view row, Tolerance tolerance,
+    std::initializer_list<std::pair<std::string_view, double>> columns);
+
+// ---- one frozen stack of attention and FFN blocks, drawn once and run under every placement of the norms (course §6)
+
+/// Blocks of causal attention with 4 heads and SwiGLU, for 16 tokens of width 64. No weight is ever trained.
+struct BlockStack {
+    static constexpr std::size_t tokens = 16, width = 64, heads = 4, hidden = 176;
+    struct Block {
+        Array<double> wq, wk, wv, wo, wg, wu, wd; ///< (in, out): q, k, v, output; gate, up, down
+    };
+    Array<double> x0; ///< (tokens, width)
+    std::vector<Block> blocks;
+};
+
+/// Drawn from default_rng(seed): x0 ~ N(0, 1), then block after block the matrices in the order above, N(0, scale²/in).
+BlockStack draw_stack(uint128 seed, std::size_t depth, double scale = 1);
+
+struct StackRun {
+    std::vector<double> rms;      ///< of the state: before the first block, then after each
+    double largest = 0;           ///< max|x| of the last state
+    std::vector<double> gradient; ///< ‖∂ℓ/∂W_d‖ of each block
+};
+
+/// Runs the stack with RMSNorm (eps 1e-6, no gain) where the placement says; no placement: x + F(x), no norm anywhere.
+/// ℓ = Σ u·N(x_L) with u ~ N(0, 1) from default_rng(12); its gradients are computed where `backward` asks.
+StackRun run_stack(const BlockStack& stack, std::optional<Placement> placement, bool backward = false);
+
+/// "pre", "peri", …, and "none" for no placement.
+inline const char* placement_name(std::optional<Placement> placement) {
+    return placement ? nn::name(*placement) : "none";
+}
+
+/// One residual step, and without a placement h + F(h).
+template <class F, class Norm> X residual_step(std::optional<Placement> placement, const X& h, F&& f, Norm&& norm) {
+    return placement ? nn::residual(*placement, h, f, norm) : h + f(h);
 }
 
 } // namespace chalkgrad

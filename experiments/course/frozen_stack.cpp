@@ -1,5 +1,4 @@
 // Course §6, Peri-LN (Kim et al. 2025): one frozen stack of attention and FFN, five placements, three weight scales.
-#include <chalkgrad/experiments/course/block_stack.hpp>
 #include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::frozen_stack_experiment {

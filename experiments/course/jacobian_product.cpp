@@ -1,5 +1,4 @@
 // Course §§4–6: the Jacobian ∂h_L/∂h_0 of a deep stack of linear blocks, its singular values by the place of the norm.
-#include <chalkgrad/experiments/course/block_stack.hpp>
 #include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::jacobian_product_experiment {

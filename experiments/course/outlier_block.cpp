@@ -1,5 +1,4 @@
 // Course §6: one block of the frozen stack gets a down projection m times as large. Who notices, forward and backward?
-#include <chalkgrad/experiments/course/block_stack.hpp>
 #include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::outlier_block_experiment {

@@ -1,9 +1,6 @@
 // The reference values of the experiments on papers, read from references.json.
-#include <chalkgrad/experiments/course/references.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
 
-#include <algorithm>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/error.hpp>

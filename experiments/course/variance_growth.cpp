@@ -1,5 +1,4 @@
 // Peri-LN paper, course §6: at initialisation the variance of the residual stream grows linearly with depth.
-#include <chalkgrad/experiments/course/block_stack.hpp>
 #include <chalkgrad/experiments/course/course.hpp>
 
 namespace chalkgrad::variance_growth_experiment {

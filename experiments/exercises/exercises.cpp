@@ -8,12 +8,14 @@
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 
 namespace chalkgrad {
 namespace {
 
 using Json = nlohmann::ordered_json; // arrays are drawn in the order of the file
+using Words = std::vector<std::string>;
 
 /// A number, rows of numbers, or a draw: {"normal": shape} or {"uniform": shape}, the latter from −4 to 4, with one row
 /// times a factor where "row" and "times" stand.
@@ -36,35 +38,28 @@ Array<double> array_of(const Json& spec, Generator& rng) {
 
 /// A hint with every {op.input} replaced by what the op's derivation page states for that input.
 std::string with_gradients(std::string_view hint) {
-    std::string out;
-    for (;;) {
-        const std::size_t begin = hint.find('{'), dot = hint.find('.', begin), end = hint.find('}', begin);
-        if (end == hint.npos || dot > end) return out.append(hint);
-        out.append(hint.substr(0, begin));
-        out += gradient_in_words(hint.substr(begin + 1, dot - begin - 1), hint.substr(dot + 1, end - dot - 1));
-        hint.remove_prefix(end + 1);
-    }
+    return filled(hint, "{", "}", [](std::string_view name) {
+        const std::size_t dot = name.find('.');
+        return gradient_in_words(name.substr(0, dot), name.substr(dot + 1));
+    });
 }
 
 Exercise exercise_of(const Json& json) {
     Exercise e{json["name"], json["purpose"], json["section"], json["task"], json["inputs"], json["op"]};
-    for (const std::string hint : json["hints"]) e.hints.push_back(with_gradients(hint));
-    for (const Json& fault : json["faults"]) {
-        std::vector<Cause> causes;
-        for (const std::string word : fault["causes"]) causes.push_back(cause_named(word));
-        e.faults.push_back({fault["input"], causes, fault["says"]});
-    }
+    e.hints = mapped(json["hints"].get<Words>(), with_gradients);
+    e.faults = mapped(json["faults"], [](const Json& fault) {
+        return TypicalFault{fault["input"], mapped(fault["causes"].get<Words>(), cause_named), fault["says"]};
+    });
     Attributes attributes;
     const Json given = json.value("attributes", Json::object());
     for (const auto& [key, value] : given.items()) attributes.set(key, *to_attribute(nlohmann::json(value)));
     e.points = [points = json["points"], attributes](Generator& rng) {
-        std::vector<Sample> samples;
-        for (const Json& point : points) {
-            Sample& sample = samples.emplace_back(Sample{point["name"], {}, {}, attributes});
+        return mapped(points, [&](const Json& point) {
+            Sample sample{point["name"], {}, {}, attributes};
             for (const auto& [name, spec] : point["inputs"].items())
                 sample.inputs.push_back({name, array_of(spec, rng)});
-        }
-        return samples;
+            return sample;
+        });
     };
     return e;
 }
@@ -74,12 +69,7 @@ Exercise exercise_of(const Json& json) {
 std::string_view Exercise::starter() const { return embedded("experiments/exercises/starters/" + name + ".cpp"); }
 
 const std::vector<Exercise>& exercises() {
-    static const std::vector<Exercise> all = [] {
-        std::vector<Exercise> list;
-        for (const Json& each : Json::parse(embedded("experiments/exercises/exercises.json")))
-            list.push_back(exercise_of(each));
-        return list;
-    }();
+    static const auto all = mapped(Json::parse(embedded("experiments/exercises/exercises.json")), exercise_of);
     return all;
 }
 

@@ -1,5 +1,5 @@
 // What a student's numbers are worth: against our own op, number by number, and by gradcheck's reports.
-#include <chalkgrad/experiments/exercises/grade.hpp>
+#include <chalkgrad/experiments/exercises/exercises.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -127,18 +127,14 @@ nlohmann::json part_json(const GradedArray& part) {
 } // namespace
 
 std::string exercise_request(const Exercise& exercise) {
-    nlohmann::json points = nlohmann::json::array();
-    for (const Point& point : points_of(exercise)) {
-        nlohmann::json inputs = nlohmann::json::array();
-        for (const Array<double>& x : point.inputs) inputs.push_back(array_json(x));
-        points.push_back({{"inputs", inputs}, {"cotangent", array_json(point.cotangent)}});
-    }
-    return nlohmann::json{{"points", points}}.dump();
+    const auto request = [](const Point& point) {
+        return nlohmann::json{{"inputs", mapped(point.inputs, array_json)}, {"cotangent", array_json(point.cotangent)}};
+    };
+    return nlohmann::json{{"points", mapped(points_of(exercise), request)}}.dump();
 }
 
 Grade grade(const Exercise& exercise, const nlohmann::json& answer) {
-    Grade result{exercise.name, true, {"y"}, {}};
-    for (const std::string& input : exercise.inputs) result.gradients.push_back({input});
+    Grade result{exercise.name, true, {"y"}, mapped(exercise.inputs, [](const auto& x) { return GradedArray{x}; })};
     const std::vector<Point> points = points_of(exercise);
     for (std::size_t p = 0; p < points.size(); ++p) {
         const Point& point = points[p];
@@ -192,10 +188,9 @@ std::string to_text(const Grade& grade) {
 }
 
 nlohmann::json to_json(const Grade& grade) {
-    nlohmann::json gradients = nlohmann::json::array();
-    for (const GradedArray& g : grade.gradients) gradients.push_back(part_json(g));
     return {{"exercise", grade.exercise}, {"verdict", grade.right ? "right" : "wrong"}, {"untouched", grade.untouched},
-        {"forward", part_json(grade.forward)}, {"gradients", gradients}, {"notes", grade.notes}};
+        {"forward", part_json(grade.forward)}, {"gradients", mapped(grade.gradients, part_json)},
+        {"notes", grade.notes}};
 }
 
 } // namespace chalkgrad

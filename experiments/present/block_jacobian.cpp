@@ -27,6 +27,7 @@ struct Term {
     bool is_sum = false;
 };
 Term operator*(const Term& a, const Term& b) {
+    if (b.text.empty()) return a; // the first factor
     const auto in_brackets = [](const Term& t) { return t.is_sum ? "(" + t.text + ")" : t.text; };
     return {in_brackets(a) + " " + in_brackets(b), a.value * b.value};
 }
@@ -56,15 +57,12 @@ public:
     Term step(std::size_t& k, std::size_t& end) const {
         const ResidualAdd& add = graph_.residual_adds[k];
         ++k;
-        const std::size_t h = add.from;
-        end = add.line;
         const Norm* const after = norm_after(add.line);
-        if (after != nullptr) end = after->line;
-        const bool pair =
-            k < graph_.residual_adds.size() && graph_.residual_adds[k].parallel && graph_.residual_adds[k].from == h;
+        end = after == nullptr ? add.line : after->line;
         if (add.mixed) return mixed(add) + written(add);
         Term whole = carrier(add) + branch(add);
-        if (pair) {
+        if (k < graph_.residual_adds.size() && graph_.residual_adds[k].parallel &&
+            graph_.residual_adds[k].from == add.from) {
             whole = whole + branch(graph_.residual_adds[k]);
             end = graph_.residual_adds[k++].line;
         }
@@ -78,20 +76,14 @@ private:
     Matrix matrix(std::size_t y, std::size_t x) const {
         return Matrix::Zero(static_cast<Index>(var(y).size()), static_cast<Index>(var(x).size()));
     }
-    Eigen::Map<const Eigen::VectorXd> column(std::size_t line) const {
-        const Var<double> numbers = var(line);
-        return {numbers.data(), static_cast<Index>(numbers.size())};
-    }
     const Norm* norm_after(std::size_t add) const {
         for (const Norm& norm : topology_.norms)
             if (norm.position == Norm::Position::after_add && !norm.final && norm.line > add &&
-                depends(graph_, norm.reads, add) && no_add_between(add, norm.reads))
+                depends(graph_, norm.reads, add) &&
+                std::ranges::none_of(
+                    graph_.residual_adds, [&](const ResidualAdd& a) { return a.line > add && a.line <= norm.reads; }))
                 return &norm;
         return nullptr;
-    }
-    bool no_add_between(std::size_t add, std::size_t line) const {
-        return std::none_of(graph_.residual_adds.begin(), graph_.residual_adds.end(),
-            [&](const ResidualAdd& a) { return a.line > add && a.line <= line; });
     }
 
     Term carrier(const ResidualAdd& add) const {
@@ -182,8 +174,7 @@ private:
     Matrix held(std::size_t y, std::size_t x, const std::vector<std::size_t>& fixed) const {
         Replay<Dual<double>> program({var(y)});
         std::vector<std::uint32_t> lines = program.dependents(x);
-        std::erase_if(lines,
-            [&](std::size_t line) { return line == x || std::find(fixed.begin(), fixed.end(), line) != fixed.end(); });
+        std::erase_if(lines, [&](std::size_t line) { return line == x || std::ranges::count(fixed, line) > 0; });
         Matrix j = matrix(y, x);
         for (Index k = 0; k < j.cols(); ++k) {
             program.values(x)[k].d = 1;
@@ -195,6 +186,10 @@ private:
     }
     /// Whether y = J x, up to rounding.
     bool is_linear(const Matrix& j, std::size_t x, std::size_t y) const {
+        const auto column = [&](std::size_t line) {
+            const Var<double> numbers = var(line);
+            return Eigen::Map<const Eigen::VectorXd>(numbers.data(), static_cast<Index>(numbers.size()));
+        };
         const auto from = column(x), to = column(y);
         return (j * from - to).lpNorm<Eigen::Infinity>() <= 1e-9 * to.lpNorm<Eigen::Infinity>();
     }
@@ -217,17 +212,14 @@ private:
         return depends(graph_, line, h, closed);
     }
 
-    static std::string last_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-    std::string name_of(const Norm& norm) const {
-        return !norm.scope.empty() && names_it(norm) ? last_name(norm.scope) : "N";
-    }
     /// A scope that holds the norm and nothing else names it.
-    bool names_it(const Norm& norm) const {
+    std::string name_of(const Norm& norm) const {
         const std::size_t scope = graph_.nodes[norm.line].scope;
-        return std::all_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const GraphNode& n) {
+        const bool alone = std::ranges::all_of(graph_.nodes, [&](const GraphNode& n) {
             return n.scope != scope || n.op == "leaf" || n.role == Role::structure ||
-                   std::find(norm.lines.begin(), norm.lines.end(), n.line) != norm.lines.end();
+                   std::ranges::count(norm.lines, n.line) > 0;
         });
+        return alone && !norm.scope.empty() ? norm.scope.substr(norm.scope.find_last_of('/') + 1) : "N";
     }
     /// The module that a line of a branch belongs to: the scope just inside the one that holds the add.
     std::string name_of_branch(std::size_t line, std::size_t add) const {
@@ -258,12 +250,8 @@ BlockJacobian block_jacobian(
     std::size_t at = x;
     for (std::size_t k = 0; k < graph.residual_adds.size();) {
         const std::size_t from = graph.residual_adds[k].from;
-        if (from != at) {
-            const Term before = block.part(from, at, "first");
-            whole = whole.text.empty() ? before : before * whole;
-        }
-        const Term step = block.step(k, at);
-        whole = whole.text.empty() ? step : step * whole;
+        if (from != at) whole = block.part(from, at, "first") * whole;
+        whole = block.step(k, at) * whole;
     }
     if (at != y) {
         const auto last =

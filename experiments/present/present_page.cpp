@@ -1,56 +1,107 @@
-// Putting the page of `chalkgrad present` together from its parts in experiments/present/page.
+// A computation taken apart (its tape, the steps of its sweep, what each op's page says), and the page put together from
+// the parts in experiments/present/page.
 #include <chalkgrad/experiments/present/present_page.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/graph/dot.hpp>
-#include <chalkgrad/experiments/present/stepping.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
+#include <chalkgrad/autograd/tape/trace.hpp>
+#include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
+
+using nlohmann::json;
+
+namespace {
+
+using Gradients = std::map<std::size_t, std::vector<double>>; // by line
+
+/// Equal as bits: NaN equals itself, 0 is not −0.
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+        [](double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y); });
+}
+
+/// The gradients of the variables after backward(), where the steps must end too.
+Gradients gradients_of_variables(const TracedComputation& subject, const std::vector<SweepStep>& steps) {
+    const Tape tape = subject.y.tape();
+    tape.zero_grad();
+    subject.y.backward(subject.cotangent);
+    Gradients end, gradients;
+    for (const SweepStep& step : steps)
+        for (const SweepStep::Passed& passed : step.passed) end[passed.line] = passed.gradient;
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        auto gradient = tape.line(i).kind == Line::Kind::variable ? gradient_of(tape, i) : std::nullopt;
+        if (!gradient) continue;
+        if (const auto found = end.find(i); found == end.end() ? !steps.empty() : !same(found->second, *gradient))
+            throw Error(fmt::format("present: the steps end at another gradient of {} than backward()",
+                tape.state()->label(static_cast<detail::Index>(i))));
+        gradients[i] = std::move(*gradient);
+    }
+    return gradients;
+}
+
+json op_json(const std::string& name) {
+    const auto entry =
+        std::find_if(catalog().begin(), catalog().end(), [&](const auto& op) { return name == op.name; });
+    const Derivation& derivation = derivation_of(name);
+    return {{"formula", entry == catalog().end() ? "" : entry->formula}, {"forward", derivation.forward},
+        {"backward", mapped(derivation.backward, [](const auto& gradient) { return gradient.latex; })},
+        {"derivation", markdown_html(derivation_page(name), 1, [](std::string_view) { return ""; })}};
+}
+
+} // namespace
+
+json stepping_json(const TracedComputation& subject) {
+    const Tape tape = subject.y.tape();
+    tape.zero_grad();
+    json document = {{"name", subject.name}, {"title", subject.title}, {"output", subject.y.line()}};
+    document["cotangent"] = numbers_json({subject.cotangent.begin(), subject.cotangent.end()});
+    document["lines"] = to_json(tape);
+    document["ops"] = json::object();
+    for (json& line : document["lines"]) {
+        line.erase("adjoint");
+        if (line["kind"] != "op") continue;
+        line["saved"] = numbers_json(saved_of(tape, line["line"]));
+        const std::string op = line["op"];
+        if (!document["ops"].contains(op)) document["ops"][op] = op_json(op);
+    }
+    const auto arrived = [](const auto& each) {
+        const auto& [line, gradient] = each;
+        return json{{"line", line}, {"gradient", numbers_json(gradient)}};
+    };
+    const std::vector<SweepStep> steps = trace_backward(subject.y, subject.cotangent);
+    document["steps"] = mapped(steps, [&](const SweepStep& step) {
+        return json{{"line", step.line}, {"passed", mapped(step.passed, arrived)}};
+    });
+    document["gradients"] = mapped(gradients_of_variables(subject, steps), arrived);
+    return document;
+}
+
 namespace {
 
 /// More would take a minute to draw, and nobody steps through them.
 constexpr std::size_t most_lines = 600;
 
-/// JSON that can stand in a <script> element: no end tag, no comment can begin in it.
-std::string script_json(const nlohmann::json& document) {
-    std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), out;
-    for (const char c : text)
-        if (c == '<') out += "\\u003c";
-        else out += c;
-    return out;
-}
-
-/// The template with every {{NAME}} replaced; what is put in is not looked at again.
-std::string filled(std::string_view page, const std::vector<std::pair<std::string_view, std::string>>& parts) {
-    std::string out;
-    for (;;) {
-        const std::size_t begin = page.find("{{"), end = page.find("}}", begin);
-        if (end == page.npos) return out += page;
-        const std::string_view name = page.substr(begin + 2, end - begin - 2);
-        out += page.substr(0, begin);
-        for (const auto& [key, text] : parts)
-            if (key == name) out += text;
-        page.remove_prefix(end + 2);
-    }
-}
-
-std::string part(std::string_view name) {
-    return std::string(embedded(fmt::format("experiments/present/page/{}", name)));
-}
-
 /// Every line of the tape as a box of its own; ids begin with the theme's name.
-std::string graph_svg(const Graph& graph, const char* theme) {
+std::string graph_svg(const Graph& graph, std::string_view theme) {
     DrawOptions draw_options;
     draw_options.level = DrawOptions::Level::op;
     draw_options.fold_repeats = false;
     DotOptions look;
-    look.theme = std::string_view(theme) == "dark" ? DotOptions::Theme::dark : DotOptions::Theme::light;
+    look.theme = theme == "dark" ? DotOptions::Theme::dark : DotOptions::Theme::light;
     look.legend = false;
     return inline_svg(render_dot(to_dot({draw(graph, draw_options)}, look), "svg"), fmt::format("{}-", theme));
 }
@@ -64,14 +115,20 @@ std::string present_page(const TracedComputation& subject, const std::optional<K
             fmt::format("present: '{}' has {} lines and a page shows {} at most; 'chalkgrad trace {}' prints them all",
                 subject.name, lines, most_lines, subject.name));
     const Graph graph = graph_of(subject.y.tape(), subject.inputs, {subject.y.line()});
-    return filled(part("present.html"),
-        {{"name", xml_text(one_line(subject.name))}, {"title", xml_text(one_line(subject.title))},
-            {"licence", katex ? katex_licence() : ""}, {"katex.css", katex ? katex->style : ""},
-            {"katex.js", katex ? katex->script : ""}, {"present.css", part("present.css")},
-            {"light", graph_svg(graph, "light")}, {"dark", graph_svg(graph, "dark")},
-            {"data", script_json(stepping_json(subject))},
-            {"typeset.js", std::string(embedded("experiments/report/typeset.js"))}, {"moments.js", part("moments.js")},
-            {"card.js", part("card.js")}, {"graph.js", part("graph.js")}, {"present.js", part("present.js")}});
+    const std::string data = stepping_json(subject).dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::map<std::string_view, std::string> parts = {{"name", xml_line(subject.name)},
+        {"title", xml_line(subject.title)}, {"licence", katex ? katex_licence() : ""},
+        {"katex.css", katex ? katex->style : ""}, {"katex.js", katex ? katex->script : ""},
+        {"typeset.js", std::string(embedded("experiments/report/typeset.js"))}, {"light", graph_svg(graph, "light")},
+        {"dark", graph_svg(graph, "dark")},
+        {"data", replaced(data, "<", "\\u003c")}}; // no end tag and no comment can begin in a <script>
+    const auto file = [](std::string_view name) {
+        return std::string(embedded(fmt::format("experiments/present/page/{}", name)));
+    };
+    return filled(file("present.html"), "{{", "}}", [&](std::string_view name) {
+        const auto part = parts.find(name);
+        return part == parts.end() ? file(name) : part->second;
+    });
 }
 
 } // namespace chalkgrad

@@ -1,25 +1,50 @@
-// How a command declares itself on the command line: its name, its options, and what runs it. CLI11 stays in commands.cpp.
+// What commands are written with: how they declare themselves on the command line (its CLI11 stays in commands.cpp) and how
+// they speak, a user's file compiled; files, names and JSON.
 #pragma once // internal
 
+#include <condition_variable>
 #include <cstdint>
+#include <cstdio>
+#include <filesystem>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
 
+#include <fmt/format.h>
+#include <nlohmann/json_fwd.hpp>
+
+#include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/numpy/pcg64.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
 
 namespace CLI {
 class App;
-class Option;
 } // namespace CLI
 
 namespace chalkgrad {
+
+// ---- on the command line
+
+using Path = std::filesystem::path;
+using Words = std::vector<std::string>;
+using Word = std::optional<std::string>; ///< one that may be left out
 
 /// How an option is given: as CLI11 takes it, always, several times with one value each (a list would swallow what
 /// follows), or as a list with commas.
 enum class Given { freely, always, one_by_one, with_commas };
 
-/// One command. What its options are read into must live until it has run.
+/// A command as a struct of its options sees it: each member says what fills it, and gets the value that it has without,
+///     struct ParityOptions {
+///         Command c;
+///         std::string op = c.option(op, "--op", "OP", "Only the cases of this op");
+///     };
 class Command {
 public:
     explicit Command(CLI::App& app) : app_(app) {}
@@ -27,12 +52,13 @@ public:
     /// An option, or with a name in capitals a place on the command line; `type` is what help calls its value. T is a
     /// word, a path, a number, an optional one of these, or a list of words.
     template <class T>
-    void option(const char* name, T& target, const char* type, const std::string& purpose, Given given = Given::freely);
-    void flag(const char* name, bool& target, const char* purpose);
-    void json(bool& target) { flag("--json", target, "One JSON document on standard output"); }
-    /// A whole number of 64 or 128 bits.
-    template <class N> void seed(std::optional<N>& target, const char* purpose);
-    void excludes(const char* name, const char* other);
+    T option(T& member, const char* name, const char* type, const std::string& purpose, Given given = Given::freely,
+        const T& without = {});
+    bool flag(bool& member, const char* name, const char* purpose);
+    bool json(bool& member) { return flag(member, "--json", "One JSON document on standard output"); }
+    /// --seed, a whole number of 64 or 128 bits.
+    template <class N> std::optional<N> seed(std::optional<N>& member, const char* purpose);
+    void exclude(const char* name, const char* other);
 
 private:
     CLI::App& app_;
@@ -45,11 +71,20 @@ public:
 
     /// `run` returns the exit status: 0 when all that is checked holds, 1 when something does not. It throws Error for a
     /// call that is wrong; files are then not written.
-    Command add(const char* name, const std::string& purpose, std::function<int()> run, const std::string& examples);
+    template <class Options>
+    Command add(const char* name, const std::string& purpose, int (*run)(const Options&), const std::string& examples) {
+        return add(name, purpose, examples, [run](const Command& command) {
+            const std::shared_ptr<Options> options(new Options{command}); // where CLI11 fills its members
+            return [=] { return run(*options); };
+        });
+    }
     /// Runs the command that was given.
     int run() const { return call_(); }
 
 private:
+    Command add(const char* name, const std::string& purpose, const std::string& examples,
+        const std::function<std::function<int()>(const Command&)>& declare);
+
     CLI::App& app_;
     std::function<int()> call_;
 };
@@ -68,5 +103,43 @@ void add_rng(Commands& commands);
 
 /// Prints a catalogue: ops, experiments, blocks, models or exercises, as text or as JSON [{"name", "purpose", "section"}].
 int run_list(const std::string& what, bool json);
+
+// ---- with a user's C++ file
+
+/// Compiles and links a user's file and the text `main` into `check` in a folder of its own, and lets `run` run it there:
+/// the JSON that is then in answer.json, null without one. The program is built against the build tree or the installed
+/// copy that this program belongs to, with more flags for the compiler if given. That is $CXX, else c++; what it says
+/// goes to standard error as it is. Throws Error, which begins with `who`, when there is no such file; when it does not
+/// compile, and when headers or library are not where they should be.
+nlohmann::json answer_of(const char* who, const std::string& file, const char* main,
+    const std::function<void(const std::filesystem::path& folder)>& run, const std::vector<std::string>& flags = {});
+
+// ---- on the terminal: colours and progress only where a person looks on
+
+enum class Colour { none, red, green, dim };
+
+/// `text` in the colour, when `stream` is a terminal that shows colours and the variable NO_COLOR is unset or empty.
+std::string painted(std::string_view text, Colour colour, std::FILE* stream);
+
+/// One line on standard error that says what is being done and for how long: only on a terminal, and only when the work
+/// takes over two seconds. It is gone when the object is.
+class Progress {
+public:
+    Progress();
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    ~Progress();
+
+    void say(std::string what);
+
+private:
+    void show();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::string what_;
+    bool done_ = false;
+    std::thread thread_;
+};
 
 } // namespace chalkgrad

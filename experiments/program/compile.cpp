@@ -1,12 +1,11 @@
 // Compiling a user's file: where headers and library lie beside this program, and the compiler's command line.
-#include <chalkgrad/experiments/program/compile.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <cstdlib>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
 
 namespace chalkgrad {
@@ -55,10 +54,7 @@ std::vector<std::string> words(const char* text, char separator) {
     return list;
 }
 
-} // namespace
-
-void compile_program(
-    const std::vector<fs::path>& sources, const fs::path& program, const std::vector<std::string>& flags) {
+void compile(const std::vector<fs::path>& sources, const fs::path& program, const std::vector<std::string>& flags) {
     const Place place = find_chalkgrad();
     const char* const chosen = std::getenv("CXX");
     std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
@@ -76,6 +72,19 @@ void compile_program(
     command.push_back(program.string());
     if (run_and_wait(command) != 0)
         throw Error(fmt::format("{} does not compile; what the compiler says stands above", sources.front().string()));
+}
+
+} // namespace
+
+nlohmann::json answer_of(const char* who, const std::string& file, const char* main,
+    const std::function<void(const fs::path&)>& run, const std::vector<std::string>& flags) {
+    if (!fs::is_regular_file(file)) throw Error(fmt::format("{}: there is no file {}", who, file));
+    const TemporaryFolder folder(who);
+    const fs::path main_file = folder.path() / "main.cpp", answer = folder.path() / "answer.json";
+    write_file(main_file, main);
+    compile({file, main_file}, folder.path() / "check", flags);
+    run(folder.path());
+    return fs::exists(answer) ? nlohmann::json::parse(read_file(answer)) : nlohmann::json();
 }
 
 } // namespace chalkgrad

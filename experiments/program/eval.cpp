@@ -5,25 +5,29 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/base/suggest.hpp>
-#include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/reference/operands.hpp>
 #include <chalkgrad/experiments/report/compare.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
 
 namespace chalkgrad {
 namespace {
 
 struct EvalOptions {
-    std::string op, dtype = "double";
-    std::vector<std::string> inputs, constants, attributes, compared;
-    std::optional<std::string> cotangent;
-    bool strict = false;
-    std::filesystem::path out;
+    Command c;
+    std::string op = c.option(op, "OP", "TEXT", "Name of an op ('chalkgrad list ops' shows them)", Given::always);
+    Words inputs = c.option(inputs, "--in", "NAME=FILE.npy", "An input, floating-point", Given::one_by_one);
+    Words constants = c.option(
+        constants, "--const", "NAME=FILE.npy", "A constant: a mask, token ids, a condition", Given::one_by_one);
+    Words attributes =
+        c.option(attributes, "--attr", "KEY=VALUE", "An attribute: JSON, else a word", Given::one_by_one);
+    Word cotangent = c.option(cotangent, "--cotangent", "[NAME=]FILE.npy", "Go backward from the output with this");
+    std::string dtype = c.option(dtype, "--dtype", "TYPE", "double, float, half or bfloat16", {}, {"double"});
+    bool strict = c.flag(strict, "--strict", "Refuse inputs that are not finite, as the course's listings do");
+    Words compared = c.option(
+        compared, "--compare", "NAME[.grad]=FILE.npy", "Compare the output or a gradient with this", Given::one_by_one);
+    Path out = c.option(
+        out, "--out", "DIR", "Folder for y.npy and INPUT.grad.npy; its other files are left alone", Given::always);
 };
 
 constexpr const char* output_name = "y"; // every op has one output
@@ -109,16 +113,14 @@ std::string cotangent_path(const std::string& text, const char* op) {
 
 /// The output, then the gradients if there is a cotangent.
 std::vector<OpResult> results_of(const CatalogEntry& op, Dtype dtype, const EvalOptions& options) {
-    const std::vector<FileOperand> inputs = read_operands(options.inputs, "--in");
-    const std::vector<FileOperand> constants = read_operands(options.constants, "--const");
+    OpArguments given{read_operands(options.inputs, "--in"), read_operands(options.constants, "--const"), {}};
     std::vector<std::string> names;
-    for (const auto* list : {&inputs, &constants})
+    for (const auto* list : {&given.inputs, &given.constants})
         for (const FileOperand& operand : *list) names.push_back(operand.name);
     require_distinct(names);
-    const OpCall call = call_op(op, dtype, inputs, constants, read_attributes(options.attributes),
-        [&](const FileOperand& operand, const Array<double>& x) {
-            if (options.strict) require_finite_numbers(operand, x);
-        });
+    given.attributes = read_attributes(options.attributes);
+    if (options.strict) given.check = require_finite_numbers;
+    const OpCall call = call_op(op, dtype, given);
     std::vector<OpResult> results{call.y};
     if (!options.cotangent) return results;
     const std::string path = cotangent_path(*options.cotangent, op.name);
@@ -178,9 +180,7 @@ int run_eval(const EvalOptions& options) {
 } // namespace
 
 void add_eval(Commands& commands) {
-    const auto o = std::make_shared<EvalOptions>();
-    Command c = commands.add(
-        "eval", "Run one op on .npy files, forward and backward", [o] { return run_eval(*o); },
+    commands.add("eval", "Run one op on .npy files, forward and backward", run_eval,
         "  chalkgrad eval rms_norm --in x=x.npy --in gamma=g.npy --attr eps=1e-5 --out result\n"
         "  chalkgrad eval softmax --in x=x.npy --cotangent ct.npy --out result          also result/x.grad.npy\n"
         "  chalkgrad eval silu --in x=x.npy --cotangent ct.npy --compare y=want.npy --compare x.grad=gx.npy --out "
@@ -188,17 +188,6 @@ void add_eval(Commands& commands) {
         "  chalkgrad eval sum --in x=x.npy --attr axes=[0,1] --attr keepdims=true --dtype bfloat16 --out result\n"
         "Files of bfloat16 hold uint16 bits; gradients of half and bfloat16 are written in float.\n"
         "Exit status: 0 when all comparisons hold, 1 when one fails, 2 when the call or a file is wrong.");
-    const Given each = Given::one_by_one; // a list would swallow the op's name
-    c.option("OP", o->op, "TEXT", "Name of an op ('chalkgrad list ops' shows them)", Given::always);
-    c.option("--in", o->inputs, "NAME=FILE.npy", "An input, floating-point", each);
-    c.option("--const", o->constants, "NAME=FILE.npy", "A constant: a mask, token ids, a condition", each);
-    c.option("--attr", o->attributes, "KEY=VALUE", "An attribute: JSON, else a word", each);
-    c.option("--cotangent", o->cotangent, "[NAME=]FILE.npy", "Go backward from the output with this");
-    c.option("--dtype", o->dtype, "TYPE", "double, float, half or bfloat16");
-    c.flag("--strict", o->strict, "Refuse inputs that are not finite, as the course's listings do");
-    c.option("--compare", o->compared, "NAME[.grad]=FILE.npy", "Compare the output or a gradient with this", each);
-    c.option(
-        "--out", o->out, "DIR", "Folder for y.npy and INPUT.grad.npy; its other files are left alone", Given::always);
 }
 
 } // namespace chalkgrad

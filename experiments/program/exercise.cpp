@@ -3,18 +3,11 @@
 
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/base/suggest.hpp>
-#include <chalkgrad/experiments/exercises/grade.hpp>
-#include <chalkgrad/experiments/program/compile.hpp>
-#include <chalkgrad/experiments/program/terminal.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
-#include <chalkgrad/experiments/report/listing.hpp>
+#include <chalkgrad/experiments/exercises/exercises.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
 
@@ -22,9 +15,14 @@ namespace chalkgrad {
 namespace {
 
 struct ExerciseCommand {
-    std::string action, name, file, output;
-    std::optional<std::size_t> hint;
-    bool starter = false, json = false;
+    Command c;
+    std::string action = c.option(action, "ACTION", "TEXT", "list, show or check", Given::always);
+    std::string name = c.option(name, "NAME", "TEXT", "An exercise ('chalkgrad exercise list' shows them)");
+    std::string file = c.option(file, "FILE", "FILE.cpp", "check: your C++ file");
+    std::optional<std::size_t> hint = c.option(hint, "--hint", "N", "show: only this hint, from 1");
+    bool starter = c.flag(starter, "--starter", "show: only the file to start from");
+    std::string output = c.option(output, "-o,--output", "FILE.cpp", "show --starter: write it there");
+    bool json = c.flag(json, "--json", "list, check: one JSON document on standard output");
 };
 
 // The limits stand before the initialisers of the student's file: 20 seconds, 8 GB, and 16 MB for a file or for what is
@@ -101,20 +99,16 @@ bool uses_word(std::string_view code, std::string_view word) {
 }
 
 /// What the program of a student's file answers. Throws Error where the file is not for this exercise.
-nlohmann::json answer_of(const Exercise& exercise, const std::string& file) {
-    if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("exercise: there is no file {}", file));
-    const TemporaryFolder folder("exercise");
-    const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
-               request = folder.path() / "request.json", result = folder.path() / "answer.json";
-    write_file(main, around_exercise);
-    write_file(request, exercise_request(exercise));
-    compile_program(
-        {file, main}, program, {"-DXTENSOR_ENABLE_ASSERT"}); // an index beyond an array is then an exception
-    run_limited({program.string(), exercise.name, request.string(), result.string()}, file);
-    if (!std::filesystem::exists(result))
+nlohmann::json checked_answer(const Exercise& exercise, const std::string& file) {
+    const auto run = [&](const std::filesystem::path& folder) {
+        write_file(folder / "request.json", exercise_request(exercise));
+        run_limited({folder / "check", exercise.name, folder / "request.json", folder / "answer.json"}, file);
+    };
+    const nlohmann::json answer = answer_of("exercise", file, around_exercise, run,
+        {"-DXTENSOR_ENABLE_ASSERT"}); // an index beyond an array is then an exception
+    if (answer.is_null())
         throw Error(
             fmt::format("exercise: {} left the program before its answer; take out calls such as exit()", file));
-    nlohmann::json answer = nlohmann::json::parse(read_file(result));
     if (answer.contains("points")) return answer;
     const nlohmann::json& registered = answer["solutions"];
     if (registered.empty())
@@ -133,7 +127,7 @@ nlohmann::json answer_of(const Exercise& exercise, const std::string& file) {
 
 int check(const ExerciseCommand& command) {
     const Exercise& exercise = find_exercise(command.name);
-    Grade result = grade(exercise, answer_of(exercise, command.file));
+    Grade result = grade(exercise, checked_answer(exercise, command.file));
     // Right numbers are right numbers; but an op of the library in the place of a derivation should not go unnoticed.
     if (uses_word(read_file(command.file), "Tape"))
         result.notes.emplace_back(
@@ -210,9 +204,7 @@ int run_exercise(const ExerciseCommand& command) {
 } // namespace
 
 void add_exercise(Commands& commands) {
-    const auto o = std::make_shared<ExerciseCommand>();
-    Command c = commands.add(
-        "exercise", "Exercises: derive a backward, write it, and have it checked", [o] { return run_exercise(*o); },
+    commands.add("exercise", "Exercises: derive a backward, write it, and have it checked", run_exercise,
         "  chalkgrad exercise list\n"
         "  chalkgrad exercise show rms_norm                                  the task\n"
         "  chalkgrad exercise show rms_norm --starter -o rms_norm.cpp        the file to fill in\n"
@@ -220,13 +212,6 @@ void add_exercise(Commands& commands) {
         "  chalkgrad exercise check rms_norm rms_norm.cpp                    compiles it and checks values and "
         "gradients\n"
         "Exit status of check: 0 right, 1 wrong, 2 when the file could not be checked.");
-    c.option("ACTION", o->action, "TEXT", "list, show or check", Given::always);
-    c.option("NAME", o->name, "TEXT", "An exercise ('chalkgrad exercise list' shows them)");
-    c.option("FILE", o->file, "FILE.cpp", "check: your C++ file");
-    c.option("--hint", o->hint, "N", "show: only this hint, from 1");
-    c.flag("--starter", o->starter, "show: only the file to start from");
-    c.option("-o,--output", o->output, "FILE.cpp", "show --starter: write it there");
-    c.flag("--json", o->json, "list, check: one JSON document on standard output");
 }
 
 } // namespace chalkgrad

@@ -4,15 +4,9 @@
 #include <atomic>
 #include <cmath>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/check/report_json.hpp>
-#include <chalkgrad/experiments/program/compile.hpp>
-#include <chalkgrad/experiments/program/terminal.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
 #include <chalkgrad/nn/layers/catalog.hpp>
@@ -22,11 +16,14 @@ namespace chalkgrad {
 namespace {
 
 struct GradcheckCommand {
-    std::vector<std::string> ops;
-    bool all = false, json = false;
-    std::optional<std::string> file;
-    std::optional<std::uint64_t> seed;
-    std::optional<double> tolerance;
+    Command c;
+    Words ops = c.option(ops, "OP", "TEXT", "Names of ops and blocks ('chalkgrad list ops', 'chalkgrad list blocks')");
+    bool all = c.flag(all, "--all", "Every op, block, FFN and stack");
+    Word file = c.option(file, "--file", "FILE.cpp", "A C++ file with checks of its own");
+    std::optional<std::uint64_t> seed = c.seed(seed, "Seed of the samples and of the random directions, 0");
+    std::optional<double> tolerance =
+        c.option(tolerance, "--tolerance", "X", "Largest relative error of a Jacobian block, 1e-9");
+    bool json = c.json(json);
 };
 
 /// A program on a tape, with what is known of it.
@@ -116,14 +113,11 @@ void check(std::vector<Task>& tasks, GradcheckOptions options) {
     }
 }
 
-/// The reports of all checks, as the JSON document has them.
-nlohmann::json reports_of(const std::vector<Task>& tasks) {
-    nlohmann::json reports = nlohmann::json::array();
-    for (const Task& task : tasks) {
-        reports.push_back(detail::json_of(task.report));
-        reports.back().update({{"op", task.name}, {"sample", task.sample}});
-    }
-    return reports;
+/// The report of a check, as the JSON document has it.
+nlohmann::json report_of(const Task& task) {
+    nlohmann::json report = detail::json_of(task.report);
+    report.update({{"op", task.name}, {"sample", task.sample}});
+    return report;
 }
 
 /// The program around a user's file: it runs the registered checks and leaves their reports in a file.
@@ -144,16 +138,11 @@ int main(int, char** argument) {
 /// The reports of all checks that the file registers with CHALKGRAD_GRADCHECK. Throws Error if the file is missing, does
 /// not compile (the compiler's words go to standard error), registers nothing, or a check throws.
 nlohmann::json reports_of_file(const std::string& file, const GradcheckOptions& options) {
-    if (!std::filesystem::is_regular_file(file)) throw Error(fmt::format("gradcheck: there is no file {}", file));
-    const TemporaryFolder folder("gradcheck");
-    const auto main = folder.path() / "main.cpp", program = folder.path() / "check",
-               result = folder.path() / "reports.json";
-    write_file(main, around_checks);
-    compile_program({file, main}, program);
-    if (run_and_wait({program.string(), result.string(), fmt::format("{}", options.seed),
-            fmt::format("{}", options.tolerance)}) != 0)
-        throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));
-    nlohmann::json reports = nlohmann::json::parse(read_file(result));
+    nlohmann::json reports = answer_of("gradcheck", file, around_checks, [&](const std::filesystem::path& folder) {
+        if (run_and_wait({folder / "check", folder / "answer.json", fmt::format("{}", options.seed),
+                fmt::format("{}", options.tolerance)}) != 0)
+            throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));
+    });
     if (reports.empty())
         throw Error(fmt::format(
             "gradcheck: {} registers no check; write CHALKGRAD_GRADCHECK(name, f, point, ...) at the end of it", file));
@@ -203,7 +192,7 @@ int run_gradcheck(const GradcheckCommand& command) {
     } else {
         tasks = tasks_of(command);
         check(tasks, options);
-        reports = reports_of(tasks);
+        reports = mapped(tasks, report_of);
         if (!command.json) print_table(tasks);
     }
 
@@ -222,21 +211,13 @@ int run_gradcheck(const GradcheckCommand& command) {
 } // namespace
 
 void add_gradcheck(Commands& commands) {
-    const auto o = std::make_shared<GradcheckCommand>();
-    Command c = commands.add(
-        "gradcheck", "Check hand-derived backwards against differences, dual numbers and the transpose identity",
-        [o] { return run_gradcheck(*o); },
+    commands.add("gradcheck",
+        "Check hand-derived backwards against differences, dual numbers and the transpose identity", run_gradcheck,
         "  chalkgrad gradcheck rms_norm layer_norm pre\n"
         "  chalkgrad gradcheck --all --seed 3 --json\n"
         "  chalkgrad gradcheck --file my_op.cpp         compiles it and runs what it registers with "
         "CHALKGRAD_GRADCHECK\n"
         "Exit status: 0 when every sample passes, 1 when one fails or is inconclusive, 2 when the call is wrong.");
-    c.option("OP", o->ops, "TEXT", "Names of ops and blocks ('chalkgrad list ops', 'chalkgrad list blocks')");
-    c.flag("--all", o->all, "Every op, block, FFN and stack");
-    c.option("--file", o->file, "FILE.cpp", "A C++ file with checks of its own");
-    c.seed(o->seed, "Seed of the samples and of the random directions, 0");
-    c.option("--tolerance", o->tolerance, "X", "Largest relative error of a Jacobian block, 1e-9");
-    c.json(o->json);
 }
 
 } // namespace chalkgrad

@@ -1,21 +1,17 @@
 // `chalkgrad graph`: records blocks, reads their graphs, and hands them to the writer of the format.
 #include <chalkgrad/experiments/program/commands.hpp>
 
-#include <cstdio>
+#include <algorithm>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/autograd/graph/dot.hpp>
 #include <chalkgrad/autograd/graph/topology.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/experiments/inspect/inspection.hpp>
 #include <chalkgrad/experiments/present/block_jacobian.hpp>
-#include <chalkgrad/experiments/report/graph_json.hpp>
 #include <chalkgrad/experiments/report/graph_notes.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 #include <chalkgrad/nn/layers/catalog.hpp>
@@ -26,20 +22,35 @@ namespace chalkgrad {
 namespace {
 
 struct GraphCommand {
-    std::string block, level = "module", theme = "light";
-    std::optional<std::filesystem::path> config, output;
-    std::vector<std::string> side_by_side;
-    std::optional<std::int64_t> depth;
-    bool backward = false, values = false;
-    std::optional<std::string> format;
+    Command c;
+    std::string block = c.option(block, "BLOCK", "TEXT", "A block ('chalkgrad list blocks' shows them)");
+    std::optional<Path> config = c.option(config, "--config", "CONFIG.json", "A model's config.json");
+    Words side_by_side = c.option(side_by_side, "--side-by-side", "BLOCK ...", "More blocks in the same figure");
+    std::string level = c.option(
+        level, "--level", "LEVEL", "module, op, or composed: fused ops as what they are made of", {}, {"module"});
+    std::optional<std::int64_t> depth = c.option(depth, "--depth", "N", "How many levels of scopes to open, from 1");
+    bool backward = c.flag(backward, "--backward", "Add the cotangents, with formulas and saved numbers");
+    bool values = c.flag(values, "--values", "Add root mean squares of values and gradients");
+    std::string theme = c.option(theme, "--theme", "THEME", "light or dark", {}, {"light"});
+    Word format = c.option(format, "--format", "FORMAT", "dot, svg, pdf, png or json; by the file's ending, else dot");
+    std::optional<Path> output =
+        c.option(output, "-o,--output", "FILE", "The file to write; standard output without it");
 };
 
-/// What the command draws: a recorded tape, which of its lines is what, and what stands above the picture.
+void say(const std::string& message) { fmt::print(stderr, "graph: {}\n", one_line(message)); }
+
+/// What the command draws: a recorded tape, which of its lines is what, what stands above the picture, and the wiring.
 struct Recorded {
     Tape tape;
     std::vector<std::size_t> inputs;
     std::size_t output;
     std::string title, formula;
+    Graph graph = graph_of(tape, inputs, {output});
+    Topology topology = topology_of(graph);
+
+    void say_contradictions() const {
+        std::for_each(topology.contradictions.begin(), topology.contradictions.end(), say);
+    }
 };
 
 /// A block of the catalogue, with numbers: it is small.
@@ -57,8 +68,6 @@ Recorded record_config(const std::filesystem::path& config) {
     const nn::Recorded recorded = nn::record_blocks(tape, model);
     return {tape, recorded.input_lines(), recorded.output.line(), model.model_type, std::string(model.residual())};
 }
-
-void say(const std::string& message) { fmt::print(stderr, "graph: {}\n", one_line(message)); }
 
 std::string format_of(const GraphCommand& command) {
     std::string format = command.format.value_or("");
@@ -93,9 +102,8 @@ DotOptions dot_options(const GraphCommand& command) {
 /// Fused ops taken apart, the lines of interest followed.
 Recorded composed(const Recorded& recorded) {
     const Expanded parts = expand(recorded.tape);
-    Recorded result{parts.tape, {}, parts.line[recorded.output], recorded.title, recorded.formula};
-    for (const std::size_t line : recorded.inputs) result.inputs.push_back(parts.line[line]);
-    return result;
+    const auto inputs = mapped(recorded.inputs, [&](std::size_t line) { return parts.line[line]; });
+    return {parts.tape, inputs, parts.line[recorded.output], recorded.title, recorded.formula};
 }
 
 /// A sweep with a fixed random cotangent, all gradients kept.
@@ -107,27 +115,28 @@ void sweep(const Recorded& recorded) {
 }
 
 /// The block's Jacobian as a formula, once the numbers agree with it.
-std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded, const Graph& graph, const Topology& topology) {
+std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded) {
     constexpr std::size_t most = 256; // numbers in x: the check takes a sweep for each of several parts
-    if (recorded.tape.shapes_only() || graph.residual_adds.empty() || recorded.inputs.size() != 1 ||
-        graph.nodes[recorded.inputs[0]].shape.size() > most)
+    const auto& [tape, inputs, output, title, formula, graph, topology] = recorded;
+    if (tape.shapes_only() || graph.residual_adds.empty() || inputs.size() != 1 ||
+        graph.nodes[inputs[0]].shape.size() > most)
         return {};
-    const BlockJacobian jacobian = block_jacobian(recorded.tape, graph, topology, recorded.inputs[0], recorded.output);
+    const BlockJacobian jacobian = block_jacobian(tape, graph, topology, inputs[0], output);
     if (jacobian.holds) return jacobian;
     say(fmt::format("{} is off by {:.1e} of the largest entry, so it is not shown", jacobian.formula, jacobian.error));
     return {};
 }
 
 /// The drawing of a block, coarser than asked for if it has more boxes than a picture can hold.
-Drawing drawing_of(
-    const Recorded& recorded, const Graph& graph, const Topology& topology, const GraphCommand& command) {
+Drawing drawing_of(const Recorded& recorded, const GraphCommand& command) {
     constexpr std::size_t most_boxes = 1200;
+    recorded.say_contradictions();
     DrawOptions options = draw_options(command);
-    Drawing drawing;
+    std::string under = recorded.formula, coarser;
     if (command.backward) {
         options.formulas = backward_notes(recorded.tape);
-        if (const auto jacobian = checked_jacobian(recorded, graph, topology))
-            drawing.subtitle = fmt::format("\n{}   (the numbers agree)", jacobian->formula);
+        if (const auto jacobian = checked_jacobian(recorded))
+            under += fmt::format("\n{}   (the numbers agree)", jacobian->formula);
     }
     if (command.values && recorded.tape.shapes_only())
         throw Error("graph: --values needs numbers, and a whole model is recorded without; draw one block");
@@ -135,9 +144,7 @@ Drawing drawing_of(
         sweep(recorded);
         options.notes = value_notes(recorded.tape);
     }
-    const std::string under = recorded.formula + drawing.subtitle;
-    std::string coarser;
-    drawing = draw_at_most(graph, options, most_boxes, coarser);
+    Drawing drawing = draw_at_most(recorded.graph, options, most_boxes, coarser);
     if (!coarser.empty()) say(coarser);
     drawing.title = recorded.title;
     drawing.subtitle = under;
@@ -158,25 +165,17 @@ std::vector<Recorded> record(const GraphCommand& command) {
 }
 
 std::string json_of(const Recorded& recorded) {
-    const Graph graph = graph_of(recorded.tape, recorded.inputs, {recorded.output});
-    const Topology topology = topology_of(graph);
-    for (const std::string& contradiction : topology.contradictions) say(contradiction);
-    nlohmann::json json = to_json(graph, topology);
-    if (const auto jacobian = checked_jacobian(recorded, graph, topology))
+    recorded.say_contradictions();
+    nlohmann::json json = to_json(recorded.graph, recorded.topology);
+    if (const auto jacobian = checked_jacobian(recorded))
         json["topology"]["jacobian"] = {
             {"formula", jacobian->formula}, {"relative_error", json_number(jacobian->error)}};
     return json_text(json);
 }
 
 std::string dot_of(const std::vector<Recorded>& list, const GraphCommand& command) {
-    std::vector<Drawing> drawings;
-    for (const Recorded& recorded : list) {
-        const Graph graph = graph_of(recorded.tape, recorded.inputs, {recorded.output});
-        const Topology topology = topology_of(graph);
-        for (const std::string& contradiction : topology.contradictions) say(contradiction);
-        drawings.push_back(drawing_of(recorded, graph, topology, command));
-    }
-    return to_dot(drawings, dot_options(command));
+    const auto draw = [&](const Recorded& recorded) { return drawing_of(recorded, command); };
+    return to_dot(mapped(list, draw), dot_options(command));
 }
 
 /// The picture, at the coarsest level if Graphviz does not come to an end with what was asked for.
@@ -214,25 +213,13 @@ int run_graph(const GraphCommand& command) {
 } // namespace
 
 void add_graph(Commands& commands) {
-    const auto o = std::make_shared<GraphCommand>();
-    Command c = commands.add(
-        "graph", "Draw a block: where its norms sit, and the residual line", [o] { return run_graph(*o); },
+    commands.add("graph", "Draw a block: where its norms sit, and the residual line", run_graph,
         "  chalkgrad graph pre                                   DOT on standard output\n"
         "  chalkgrad graph peri --format svg -o peri.svg\n"
         "  chalkgrad graph pre --side-by-side post peri -o three.pdf\n"
         "  chalkgrad graph post --level op --backward -o post.svg\n"
         "  chalkgrad graph post --format json\n"
         "  chalkgrad graph --config config.json -o model.svg     one block of each kind that the model has");
-    c.option("BLOCK", o->block, "TEXT", "A block ('chalkgrad list blocks' shows them)");
-    c.option("--config", o->config, "CONFIG.json", "A model's config.json");
-    c.option("--side-by-side", o->side_by_side, "BLOCK ...", "More blocks in the same figure");
-    c.option("--level", o->level, "LEVEL", "module, op, or composed: fused ops as what they are made of");
-    c.option("--depth", o->depth, "N", "How many levels of scopes to open, from 1");
-    c.flag("--backward", o->backward, "Add the cotangents, with formulas and saved numbers");
-    c.flag("--values", o->values, "Add root mean squares of values and gradients");
-    c.option("--theme", o->theme, "THEME", "light or dark");
-    c.option("--format", o->format, "FORMAT", "dot, svg, pdf, png or json; by the file's ending, else dot");
-    c.option("-o,--output", o->output, "FILE", "The file to write; standard output without it");
 }
 
 } // namespace chalkgrad

@@ -1,15 +1,10 @@
 // `chalkgrad list`: the catalogues as text or JSON.
 #include <chalkgrad/experiments/program/commands.hpp>
 
-#include <vector>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/exercises/exercises.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/nn/layers/catalog.hpp>
 #include <chalkgrad/nn/models/types.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
@@ -48,10 +43,10 @@ std::vector<Item> items(const std::string& what) {
 int run_list(const std::string& what, bool json) {
     const std::vector<Item> list = items(what);
     if (json) {
-        nlohmann::json document = nlohmann::json::array();
-        for (const Item& item : list)
-            document.push_back({{"name", item.name}, {"purpose", item.purpose}, {"section", item.section}});
-        fmt::print("{}", json_text(document));
+        const auto object = [](const Item& item) {
+            return nlohmann::json{{"name", item.name}, {"purpose", item.purpose}, {"section", item.section}};
+        };
+        fmt::print("{}", json_text(mapped(list, object)));
         return 0;
     }
     std::size_t name = 0, section = 0;
@@ -66,17 +61,16 @@ int run_list(const std::string& what, bool json) {
 
 void add_list(Commands& commands) {
     struct Options {
-        std::string what;
-        bool json = false;
+        Command c;
+        std::string what =
+            c.option(what, "WHAT", "TEXT", "ops, experiments, blocks, models or exercises", Given::always);
+        bool json = c.json(json);
     };
-    const auto o = std::make_shared<Options>();
-    Command c = commands.add(
+    commands.add(
         "list", "What there is: ops, experiments, blocks, models, exercises",
-        [o] { return run_list(o->what, o->json); },
+        +[](const Options& options) { return run_list(options.what, options.json); },
         "  chalkgrad list ops\n"
         "  chalkgrad list experiments --json");
-    c.option("WHAT", o->what, "TEXT", "ops, experiments, blocks, models or exercises", Given::always);
-    c.json(o->json);
 }
 
 } // namespace chalkgrad

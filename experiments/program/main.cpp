@@ -1,21 +1,12 @@
 // The chalkgrad program: reads the command line, calls one function per command, and turns errors into one line and 2.
-#include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/program/commands.hpp>
-#include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/version.hpp>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <new>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 

@@ -1,20 +1,18 @@
 // `chalkgrad parity`: reference vectors replayed, one verdict per case.
 #include <chalkgrad/experiments/program/commands.hpp>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/reference/parity.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
 
 namespace chalkgrad {
 namespace {
 
 struct ParityOptions {
-    std::filesystem::path manifest;
-    std::string op;
-    bool json = false;
+    Command c;
+    Path manifest = c.option(manifest, "MANIFEST", "MANIFEST.json", "A manifest of format golden-1", Given::always);
+    std::string op = c.option(op, "--op", "OP", "Only the cases of this op");
+    bool json = c.json(json);
 };
 
 nlohmann::json number(const std::optional<double>& value) { return value ? json_number(*value) : nlohmann::json(); }
@@ -26,11 +24,11 @@ int run_parity(const ParityOptions& options) {
     const std::size_t passed = report.count(Verdict::pass), failed = report.count(Verdict::fail),
                       unsupported = report.count(Verdict::unsupported);
     if (options.json) {
-        nlohmann::json cases = nlohmann::json::array();
-        for (const ParityCase& c : report.cases)
-            cases.push_back({{"id", c.id}, {"op", c.op}, {"verdict", name(c.verdict)},
-                {"worst_forward", number(c.worst_forward)}, {"worst_grad", number(c.worst_grad)}, {"why", c.why}});
-        fmt::print("{}", json_text({{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed},
+        const auto object = [](const ParityCase& c) {
+            return nlohmann::json{{"id", c.id}, {"op", c.op}, {"verdict", name(c.verdict)},
+                {"worst_forward", number(c.worst_forward)}, {"worst_grad", number(c.worst_grad)}, {"why", c.why}};
+        };
+        fmt::print("{}", json_text({{"cases", mapped(report.cases, object)}, {"passed", passed}, {"failed", failed},
                              {"unsupported", unsupported}}));
     } else {
         fmt::print("{:40} {:12} {:>9} {:>9}\n", "case", "verdict", "forward", "gradient");
@@ -50,15 +48,10 @@ int run_parity(const ParityOptions& options) {
 } // namespace
 
 void add_parity(Commands& commands) {
-    const auto o = std::make_shared<ParityOptions>();
-    Command c = commands.add(
-        "parity", "Replay reference vectors: outputs and gradients of every case", [o] { return run_parity(*o); },
+    commands.add("parity", "Replay reference vectors: outputs and gradients of every case", run_parity,
         "  chalkgrad parity golden/manifest.json\n"
         "  chalkgrad parity golden/manifest.json --op rms_norm --json\n"
         "Exit status: 0 when no case fails, 1 when one does, 2 when the manifest or a file is wrong.");
-    c.option("MANIFEST", o->manifest, "MANIFEST.json", "A manifest of format golden-1", Given::always);
-    c.option("--op", o->op, "OP", "Only the cases of this op");
-    c.json(o->json);
 }
 
 } // namespace chalkgrad

@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <new>
 #include <span>
-#include <string_view>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/numpy/npy.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 
@@ -21,11 +17,22 @@ namespace {
 
 /// One draw. Numbers stay text, because seeds and bounds may exceed every built-in type.
 struct RngOptions {
-    std::string seed, kind, dtype;
-    std::vector<std::string> seed_words, parameters, shape;
-    std::optional<std::string> loc, scale, low, high;
-    bool endpoint = false;
-    std::filesystem::path out;
+    Command c;
+    std::string kind =
+        c.option(kind, "KIND", "TEXT", "standard_normal, normal, uniform, random, integers or raw", Given::always);
+    Words parameters = c.option(
+        parameters, "PARAMETER", "TEXT", "In NumPy's order: normal loc scale, uniform low high, integers low high");
+    std::string seed = c.option(seed, "--seed", "N", "As in default_rng(N), of any size");
+    Words seed_words =
+        c.option(seed_words, "--seed-words", "A,B,...", "As in default_rng([A, B, ...])", Given::with_commas);
+    Word loc = c.option(loc, "--loc", "X", "normal: the mean, 0");
+    Word scale = c.option(scale, "--scale", "X", "normal: the standard deviation, 1");
+    Word low = c.option(low, "--low", "X", "uniform, integers: the lower bound, 0");
+    Word high = c.option(high, "--high", "X", "uniform, integers: the upper bound, itself not drawn");
+    bool endpoint = c.flag(endpoint, "--endpoint", "integers: the upper bound may be drawn");
+    Words shape = c.option(shape, "--shape", "N,...", "The array's shape; without it one number, a 0-d file");
+    std::string dtype = c.option(dtype, "--dtype", "TYPE", "NumPy's name of the element type");
+    Path out = c.option(out, "--out", "FILE.npy", "The file to write", Given::always);
 };
 
 /// What a kind of draw takes, and what it makes unless told otherwise.
@@ -178,25 +185,10 @@ int run_rng(const RngOptions& options) {
 } // namespace
 
 void add_rng(Commands& commands) {
-    const auto o = std::make_shared<RngOptions>();
-    Command c = commands.add(
-        "rng", "Draw from the stream of NumPy's default_rng and write a .npy file", [o] { return run_rng(*o); },
+    commands.add("rng", "Draw from the stream of NumPy's default_rng and write a .npy file", run_rng,
         "  chalkgrad rng --seed 5 standard_normal --shape 3,5 --out x.npy\n"
         "  chalkgrad rng --seed 8 uniform --low -4 --high 4 --shape 3,8 --out u.npy\n"
         "  chalkgrad rng --seed-words 1,2,3 integers --low 0 --high 10 --shape 100 --out k.npy");
-    c.option("KIND", o->kind, "TEXT", "standard_normal, normal, uniform, random, integers or raw", Given::always);
-    c.option(
-        "PARAMETER", o->parameters, "TEXT", "In NumPy's order: normal loc scale, uniform low high, integers low high");
-    c.option("--seed", o->seed, "N", "As in default_rng(N), of any size");
-    c.option("--seed-words", o->seed_words, "A,B,...", "As in default_rng([A, B, ...])", Given::with_commas);
-    c.option("--loc", o->loc, "X", "normal: the mean, 0");
-    c.option("--scale", o->scale, "X", "normal: the standard deviation, 1");
-    c.option("--low", o->low, "X", "uniform, integers: the lower bound, 0");
-    c.option("--high", o->high, "X", "uniform, integers: the upper bound, itself not drawn");
-    c.flag("--endpoint", o->endpoint, "integers: the upper bound may be drawn");
-    c.option("--shape", o->shape, "N,...", "The array's shape; without it one number, a 0-d file");
-    c.option("--dtype", o->dtype, "TYPE", "NumPy's name of the element type");
-    c.option("--out", o->out, "FILE.npy", "The file to write", Given::always);
 }
 
 } // namespace chalkgrad

@@ -1,25 +1,25 @@
 // `chalkgrad run`: experiments, their numbers and their files.
-#include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/program/commands.hpp>
-#include <chalkgrad/experiments/program/terminal.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace chalkgrad {
 namespace {
 
 struct RunOptions {
-    std::vector<std::string> names;
-    std::optional<std::string> section;
-    bool all = false, json = false;
-    std::optional<std::filesystem::path> out;
-    std::optional<uint128> seed;
+    Command c;
+    Words names =
+        c.option(names, "EXPERIMENT", "TEXT", "Names of experiments ('chalkgrad list experiments' shows them)");
+    Word section = c.option(section, "--section", "N", "Those of one section of the course");
+    bool all = c.flag(all, "--all", "Every experiment");
+    std::optional<Path> out = c.option(out, "--out", "DIR", "Folder for the files; its other files are left alone");
+    std::optional<uint128> seed =
+        c.seed(seed, "Draw from this seed; numbers that depend on the reference seed are then not judged");
+    bool json = c.json(json);
 };
 
 std::vector<const Experiment*> chosen(const RunOptions& options) {
@@ -91,20 +91,12 @@ int run_chosen(const RunOptions& options) {
 } // namespace
 
 void add_run(Commands& commands) {
-    const auto o = std::make_shared<RunOptions>();
-    Command c = commands.add(
-        "run", "Run experiments: their numbers and verdicts, tables, plots and graphs", [o] { return run_chosen(*o); },
+    commands.add("run", "Run experiments: their numbers and verdicts, tables, plots and graphs", run_chosen,
         "  chalkgrad run forward_scale                  the numbers, on the terminal\n"
         "  chalkgrad run forward_scale --out report     also CSV, JSON, SVG, PDF and PNG files in report/\n"
         "  chalkgrad run --section 6 --json             one JSON document\n"
         "  chalkgrad run --all --out report             everything, with report/index.html\n"
         "Exit status: 0 when every number holds, 1 when one fails, 2 when the call is wrong.");
-    c.option("EXPERIMENT", o->names, "TEXT", "Names of experiments ('chalkgrad list experiments' shows them)");
-    c.option("--section", o->section, "N", "Those of one section of the course");
-    c.flag("--all", o->all, "Every experiment");
-    c.option("--out", o->out, "DIR", "Folder for the files; its other files are left alone");
-    c.seed(o->seed, "Draw from this seed; numbers that depend on the reference seed are then not judged");
-    c.json(o->json);
 }
 
 } // namespace chalkgrad

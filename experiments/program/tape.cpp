@@ -1,38 +1,33 @@
 // `chalkgrad trace` and `chalkgrad present`: a tape as a table or JSON, and as a page that steps through it.
 #include <chalkgrad/experiments/program/commands.hpp>
 
-#include <filesystem>
-#include <memory>
-#include <sstream>
-
-#include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
-#include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/experiments/present/present_page.hpp>
-#include <chalkgrad/experiments/report/json.hpp>
-#include <chalkgrad/experiments/report/tape_json.hpp>
 
 namespace chalkgrad {
 namespace {
 
 struct TapeOptions {
-    std::string name;
-    std::optional<std::uint64_t> seed;
-    bool json = false;            ///< of trace
-    std::filesystem::path output; ///< of present
+    Command c;
+    std::string name = c.option(
+        name, "BLOCK", "TEXT", "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)", Given::always);
+    std::optional<std::uint64_t> seed = c.seed(seed, "Seed of the numbers and of the cotangent, 0");
 
     TracedComputation subject(const char* command) const { return find_subject(command, name, seed.value_or(0)); }
-    void add_to(Command& command) {
-        command.option("BLOCK", name, "TEXT", "A block, an op or an experiment ('chalkgrad list blocks' shows blocks)",
-            Given::always);
-        command.seed(seed, "Seed of the numbers and of the cotangent, 0");
-    }
 };
 
-int trace(const TapeOptions& options) {
+struct TraceOptions : TapeOptions {
+    bool json = c.json(json);
+};
+
+struct PresentOptions : TapeOptions {
+    Path output = c.option(output, "-o,--output", "PAGE.html", "The page to write");
+};
+
+int trace(const TraceOptions& options) {
     const TracedComputation subject = options.subject("trace");
     const Tape tape = subject.y.tape();
     keep_all_gradients(tape);
@@ -42,13 +37,11 @@ int trace(const TapeOptions& options) {
                              {"lines", to_json(tape)}}));
         return 0;
     }
-    std::ostringstream table;
-    table << tape;
-    fmt::print("{}: {}\n\n{}", subject.name, subject.title, table.str());
+    fmt::print("{}: {}\n\n{}", subject.name, subject.title, fmt::streamed(tape));
     return 0;
 }
 
-int present(const TapeOptions& options) {
+int present(const PresentOptions& options) {
     if (options.output.empty()) throw Error("present: say where the page goes: -o PAGE.html");
     const auto katex = read_katex(katex_folder());
     if (!katex)
@@ -62,25 +55,17 @@ int present(const TapeOptions& options) {
 } // namespace
 
 void add_trace(Commands& commands) {
-    const auto o = std::make_shared<TapeOptions>();
-    Command c = commands.add(
-        "trace", "Print a tape as a table: every value, and every adjoint after the sweep", [o] { return trace(*o); },
+    commands.add("trace", "Print a tape as a table: every value, and every adjoint after the sweep", trace,
         "  chalkgrad trace pre\n"
         "  chalkgrad trace rms_norm --seed 3\n"
         "  chalkgrad trace forward_scale --json");
-    o->add_to(c);
-    c.json(o->json);
 }
 
 void add_present(Commands& commands) {
-    const auto o = std::make_shared<TapeOptions>();
-    Command c = commands.add(
-        "present", "Make a page that steps through a tape, forward and backward", [o] { return present(*o); },
+    commands.add("present", "Make a page that steps through a tape, forward and backward", present,
         "  chalkgrad present pre -o pre.html\n"
         "The page needs no network and no other file. Printed from a browser, every step is a page.\n"
         "Its keys: arrows step, d shows a derivation, ? shows the others.");
-    o->add_to(c);
-    c.option("-o,--output", o->output, "PAGE.html", "The page to write");
 }
 
 } // namespace chalkgrad

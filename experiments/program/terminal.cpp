@@ -1,10 +1,9 @@
 // How the program speaks: colours and progress only where a person looks on.
-#include <chalkgrad/experiments/program/terminal.hpp>
+#include <chalkgrad/experiments/program/commands.hpp>
 
 #include <chrono>
 #include <cstdlib>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 namespace chalkgrad {

@@ -61,22 +61,20 @@ template <class T> Array<work_t<T>> to_cotangent(const NpyArray& file, const std
 
 template <class T> OpResult result(std::string name, const Array<T>& x) { return {name, to_npy(x), to_doubles(x)}; }
 
-template <class T>
-OpCall call(const CatalogEntry& op, const std::vector<FileOperand>& inputs, const std::vector<FileOperand>& constants,
-    const Attributes& attributes, const std::function<void(const FileOperand&, const Array<double>&)>& check) {
+template <class T> OpCall call(const CatalogEntry& op, const OpArguments& given) {
     const Tape tape;
     std::vector<std::pair<std::string, Var<T>>> variables;
     std::vector<NamedArray> numbers;
-    for (const FileOperand& x : inputs) {
+    for (const FileOperand& x : given.inputs) {
         const Array<T> values = to_operand<T>(x.file, x.what);
-        if (check) check(x, to_doubles(values));
+        if (given.check) given.check(x, to_doubles(values));
         variables.emplace_back(x.name, tape.variable(values, x.name));
     }
-    for (const FileOperand& x : constants) {
+    for (const FileOperand& x : given.constants) {
         numbers.push_back({x.name, to_array<double>(x.file, x.what)});
-        if (check) check(x, numbers.back().values);
+        if (given.check) given.check(x, numbers.back().values);
     }
-    Arguments<T> arguments(op.name, tape, variables, std::move(numbers), attributes);
+    Arguments<T> arguments(op.name, tape, variables, std::move(numbers), given.attributes);
     const Var<T> y = op.call(arguments);
     const auto backward = [variables, y](const NpyArray& cotangent, const std::string& what) {
         y.backward(to_cotangent<T>(cotangent, what));
@@ -91,13 +89,11 @@ OpCall call(const CatalogEntry& op, const std::vector<FileOperand>& inputs, cons
 
 } // namespace
 
-OpCall call_op(const CatalogEntry& op, Dtype dtype, const std::vector<FileOperand>& inputs,
-    const std::vector<FileOperand>& constants, const Attributes& attributes,
-    const std::function<void(const FileOperand&, const Array<double>&)>& check) {
+OpCall call_op(const CatalogEntry& op, Dtype dtype, const OpArguments& given) {
     return (dtype == Dtype::f32    ? call<float>
             : dtype == Dtype::f16  ? call<half>
             : dtype == Dtype::bf16 ? call<bfloat16>
-                                   : call<double>)(op, inputs, constants, attributes, check);
+                                   : call<double>)(op, given);
 }
 
 Array<double> to_doubles(const NpyArray& file, bool bits_are_bfloat16, const std::string& what) {

@@ -15,6 +15,13 @@ struct FileOperand {
     NpyArray file;
 };
 
+/// What an op is called with. `check`, if given, sees the numbers of each operand before the call.
+struct OpArguments {
+    std::vector<FileOperand> inputs, constants;
+    Attributes attributes;
+    std::function<void(const FileOperand&, const Array<double>&)> check = {};
+};
+
 struct OpResult {
     std::string name; ///< "y", or of a gradient "x.grad"
     NpyArray file;
@@ -30,11 +37,9 @@ struct OpCall {
 };
 
 /// Calls it with numbers of `dtype`: double, float, half or bfloat16. Inputs are floating-point; a file of uint16 holds
-/// the bits of bfloat16 numbers, and is taken for that dtype alone. `check` sees the numbers of each operand before the
-/// call. Throws Error for what the op refuses, for inputs of integers, and for finite numbers beyond the dtype's range.
-OpCall call_op(const CatalogEntry& op, Dtype dtype, const std::vector<FileOperand>& inputs,
-    const std::vector<FileOperand>& constants, const Attributes& attributes,
-    const std::function<void(const FileOperand&, const Array<double>&)>& check = {});
+/// the bits of bfloat16 numbers, and is taken for that dtype alone. Throws Error for what the op refuses, for inputs of
+/// integers, and for finite numbers beyond the dtype's range.
+OpCall call_op(const CatalogEntry& op, Dtype dtype, const OpArguments& given);
 
 /// The numbers as doubles; `bits_are_bfloat16` says what uint16 means. Throws Error for files of integers.
 Array<double> to_doubles(const NpyArray& file, bool bits_are_bfloat16, const std::string& what);

@@ -13,7 +13,6 @@
 #include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/reference/operands.hpp>
-#include <chalkgrad/experiments/reference/parity_modules.hpp>
 #include <chalkgrad/experiments/report/compare.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
@@ -80,8 +79,7 @@ struct Wanted {
 };
 
 struct Case {
-    Attributes attributes;
-    std::vector<FileOperand> inputs, constants;
+    OpArguments given;
     std::vector<std::optional<Wanted>> gradients; ///< one for each input
     std::vector<std::pair<std::string, Wanted>> outputs;
     std::optional<NpyArray> cotangent;
@@ -121,7 +119,7 @@ Case read_case(const Part& source, Dtype dtype) {
     Case c;
     for (const auto& [key, value] : source.member("attrs", json::value_t::object).items()) {
         if (describes(key, value)) continue;
-        if (const std::optional<Attribute> attribute = to_attribute(value)) c.attributes.set(key, *attribute);
+        if (const std::optional<Attribute> attribute = to_attribute(value)) c.given.attributes.set(key, *attribute);
         else c.mismatch = fmt::format("attribute '{}' is {}; no op takes that", key, value.dump());
     }
     // A file whose shape is not the announced one fails the case.
@@ -142,12 +140,12 @@ Case read_case(const Part& source, Dtype dtype) {
         }
     };
     each("inputs", [&](const std::string& name, const Part& x) {
-        c.inputs.push_back({name, fmt::format("input '{}'", name), read(x, "file")});
+        c.given.inputs.push_back({name, fmt::format("input '{}'", name), read(x, "file")});
         std::optional<Wanted>& gradient = c.gradients.emplace_back();
         if (x.object.contains("grad_file")) gradient = {read(x, "grad_file"), x.tolerance("grad_tol", dtype)};
     });
     each("constants", [&](const std::string& name, const Part& x) {
-        c.constants.push_back({name, fmt::format("constant '{}'", name), read(x, "file")});
+        c.given.constants.push_back({name, fmt::format("constant '{}'", name), read(x, "file")});
     });
     names.clear(); // an output may be named like an input
     each("outputs", [&](const std::string& name, const Part& y) {
@@ -172,14 +170,14 @@ void judge(ParityCase& result, std::optional<double>& worst, const std::string& 
 }
 
 void run(const CatalogEntry& op, Dtype dtype, const Case& c, ParityCase& result) {
-    const OpCall call = call_op(op, dtype, c.inputs, c.constants, c.attributes);
+    const OpCall call = call_op(op, dtype, c.given);
     const auto& [output, wanted] = c.outputs[0];
     judge(result, result.worst_forward, output, call.y.values, wanted);
     if (!c.cotangent) return;
     const std::vector<OpResult> gradients = call.backward(*c.cotangent, "the cotangent");
     for (std::size_t i = 0; i < gradients.size(); ++i)
         if (c.gradients[i])
-            judge(result, result.worst_grad, "d/d" + c.inputs[i].name, gradients[i].values, *c.gradients[i]);
+            judge(result, result.worst_grad, "d/d" + c.given.inputs[i].name, gradients[i].values, *c.gradients[i]);
 }
 
 ParityCase replay_case(const Part& source) {

@@ -32,4 +32,13 @@ struct ParityReport {
 /// there is no such case.
 ParityReport replay(const std::filesystem::path& manifest, std::string_view op = {});
 
+struct CatalogEntry;
+namespace nn {
+
+/// The names of a manifest that are modules: block, stack3, ffn_mlp and the gated *_mlp, called like ops. The inputs of a
+/// case stand for the module's parameters.
+const std::vector<CatalogEntry>& parity_modules();
+
+} // namespace nn
+
 } // namespace chalkgrad

@@ -1,9 +1,10 @@
 // The names of a manifest that are modules.
-#include <chalkgrad/experiments/reference/parity_modules.hpp>
+#include <chalkgrad/experiments/reference/parity.hpp>
 
 #include <fmt/format.h>
 
 #include <chalkgrad/nn/layers/stack.hpp>
+#include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad::nn {
 namespace {

@@ -30,6 +30,13 @@ Derivation read_derivation(std::string_view page);
 std::string_view derivation_page(std::string_view op);
 const Derivation& derivation_of(std::string_view op);
 
+/// The LaTeX between two dollar signs on one line of Unicode: "\bar x = r\,(h - \tfrac12)" is "x̄ = r (h − ½)". Spaces
+/// stand where they are written. A command that is not known stays as it is.
+std::string plain_formula(std::string_view latex);
+
+/// The same for a line of text with formulas between dollar signs.
+std::string plain_text(std::string_view line);
+
 /// The gradient of an op's input as exercises write it, gx for x̄; throws Error when the page states none.
 std::string gradient_in_words(std::string_view op, std::string_view input);
 

@@ -3,6 +3,7 @@
 #include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
+#include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/page.hpp>
 
 #include <algorithm>
@@ -87,17 +88,15 @@ std::string summary(const std::vector<Finished>& finished) {
 }
 
 nlohmann::json to_json(const std::vector<Finished>& finished) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const Finished& each : finished) {
-        nlohmann::json one = each.report.to_json();
-        one["section"] = each.experiment.section;
-        one["question"] = each.experiment.question;
-        one["seconds"] = each.seconds;
-        one["files"] = nlohmann::json::array();
-        for (const std::filesystem::path& file : each.files) one["files"].push_back(file.string());
-        all.push_back(std::move(one));
-    }
-    return {{"experiments", std::move(all)}};
+    const auto one = [](const Finished& each) {
+        nlohmann::json json = each.report.to_json();
+        json["section"] = each.experiment.section;
+        json["question"] = each.experiment.question;
+        json["seconds"] = each.seconds;
+        json["files"] = mapped(each.files, [](const std::filesystem::path& file) { return file.string(); });
+        return json;
+    };
+    return {{"experiments", mapped(finished, one)}};
 }
 
 } // namespace chalkgrad

@@ -1,14 +1,23 @@
-// JSON as other programs may rely on it.
+// JSON as other programs may rely on it: of numbers, of what experiments find, of graphs and tapes.
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/plot.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <chalkgrad/autograd/graph/topology.hpp>
+#include <chalkgrad/autograd/tape/numbers.hpp>
 
 namespace chalkgrad {
 
 using nlohmann::json;
+
+// ---- numbers and words
 
 json json_number(double number) {
     if (std::isfinite(number)) return number;
@@ -26,13 +35,9 @@ std::optional<Attribute> to_attribute(const json& value) {
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_number()) return value.get<double>();
     if (value.is_string()) return value.get<std::string>();
-    if (!value.is_array()) return {};
-    std::vector<double> list;
-    for (const json& item : value) {
-        if (!item.is_number()) return {};
-        list.push_back(item.get<double>());
-    }
-    return list;
+    const auto is_number = [](const json& item) { return item.is_number(); };
+    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_number)) return {};
+    return value.get<std::vector<double>>();
 }
 
 json to_json(const Attributes& attributes) {
@@ -41,51 +46,104 @@ json to_json(const Attributes& attributes) {
     return object;
 }
 
+json numbers_json(const std::vector<double>& numbers) {
+    constexpr std::size_t most = 4096;
+    const Summary summary = summarize(numbers);
+    json object = {{"size", summary.size}, {"min", json_number(summary.least)}, {"max", json_number(summary.most)},
+        {"rms", json_number(summary.rms)}, {"not_finite", summary.not_finite}};
+    if (numbers.size() <= most) object["numbers"] = mapped(numbers, json_number);
+    return object;
+}
+
+std::string json_text(const json& document) {
+    return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+// ---- what experiments find
+
 json to_json(const Table& table) {
-    json rows = json::array();
-    for (const std::vector<Cell>& cells : table.rows) {
-        json row = json::array();
-        for (const Cell& cell : cells) {
-            const auto& value = cell.value();
-            if (const double* const number = std::get_if<double>(&value)) row.push_back(json_number(*number));
-            else if (const std::int64_t* const whole = std::get_if<std::int64_t>(&value)) row.push_back(*whole);
-            else row.push_back(std::get<std::string>(value));
-        }
-        rows.push_back(std::move(row));
-    }
-    return {{"name", table.name}, {"columns", table.columns}, {"rows", std::move(rows)}};
+    const auto value_of = [](const Cell& cell) {
+        const double* const number = std::get_if<double>(&cell.value());
+        return number ? json_number(*number) : std::visit([](const auto& value) { return json(value); }, cell.value());
+    };
+    return {{"name", table.name}, {"columns", table.columns},
+        {"rows", mapped(table.rows, [&](const auto& row) { return json(mapped(row, value_of)); })}};
 }
-
-namespace {
-
-json json_numbers(const double* numbers, std::size_t n) {
-    json list = json::array();
-    for (std::size_t i = 0; i < n; ++i) list.push_back(json_number(numbers[i]));
-    return list;
-}
-
-} // namespace
 
 json to_json(const Plot& plot) {
-    json series = json::array();
-    for (const Series& each : plot.series)
-        series.push_back({{"name", each.name}, {"x", json_numbers(each.x.data(), each.x.size())},
-            {"y", json_numbers(each.y.data(), each.y.size())}});
+    const auto series = [](const Series& each) {
+        return json{{"name", each.name}, {"x", mapped(each.x, json_number)}, {"y", mapped(each.y, json_number)}};
+    };
     const auto axis = [](const Axis& of) { return json{{"label", of.label}, {"log", of.log}}; };
     return {{"name", plot.name}, {"title", plot.title}, {"x", axis(plot.x)}, {"y", axis(plot.y)},
-        {"series", std::move(series)}};
+        {"series", mapped(plot.series, series)}};
 }
 
 json to_json(const HeatMap& map) {
     json rows = json::array();
     for (std::size_t i = 0; i + map.columns <= map.values.size() && map.columns > 0; i += map.columns)
-        rows.push_back(json_numbers(map.values.data() + i, map.columns));
+        rows.push_back(mapped(std::span(map.values).subspan(i, map.columns), json_number));
     return {{"name", map.name}, {"title", map.title}, {"x", map.x_label}, {"y", map.y_label},
         {"value", map.value_label}, {"rows", std::move(rows)}};
 }
 
-std::string json_text(const json& document) {
-    return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+// ---- graphs and tapes
+
+namespace {
+
+std::string id(std::size_t line) { return fmt::format("n{}", line); }
+
+std::vector<std::size_t> extents(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+json node_json(const Graph& graph, const GraphNode& node) {
+    constexpr const char* kinds[] = {"input", "parameter", "parameter", "op", "output"}; // a constant is one too
+    return {{"id", id(node.line)}, {"op", node.op}, {"label", node.name.empty() ? node.op : node.name},
+        {"scope", graph.scope_path(node.scope)}, {"shape", extents(node.shape)}, {"dtype", name(node.dtype)},
+        {"attrs", to_json(node.attributes)}, {"kind", kinds[static_cast<std::size_t>(node.kind)]},
+        {"constant", node.kind == GraphNode::Kind::constant}, {"role", name(node.role)}};
+}
+
+json edge_json(const GraphEdge& edge) {
+    return {{"from", id(edge.from)}, {"to", id(edge.to)}, {"input", edge.input},
+        {"kind", edge.residual ? "residual" : "data"}};
+}
+
+json norm_json(const Norm& norm) {
+    return {{"id", id(norm.line)}, {"reads", id(norm.reads)}, {"op", norm.op}, {"scope", norm.scope},
+        {"axis", norm.axis ? json(*norm.axis) : json()}, {"extent", norm.extent}, {"affine", norm.affine},
+        {"eps", norm.eps ? json_number(*norm.eps) : json()}, {"position", name(norm.position)}, {"final", norm.final}};
+}
+
+json stack_json(const Topology::Stack& stack) {
+    return {{"placement", stack.placement}, {"scope", stack.scope}, {"first_add", id(stack.first)},
+        {"last_add", id(stack.last)}};
+}
+
+} // namespace
+
+json to_json(const Graph& graph, const Topology& topology) {
+    return {{"nodes", mapped(graph.nodes, [&](const GraphNode& node) { return node_json(graph, node); })},
+        {"edges", mapped(graph.edges, edge_json)},
+        {"topology",
+            {{"placement", topology.placement}, {"evidence", topology.evidence},
+                {"contradictions", topology.contradictions}, {"norms", mapped(topology.norms, norm_json)},
+                {"residual_adds", mapped(graph.residual_adds, [](const ResidualAdd& add) { return id(add.line); })},
+                {"stacks", mapped(topology.stacks, stack_json)}}}};
+}
+
+json to_json(const Tape& tape) {
+    json lines = json::array();
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+        const Line line = tape.line(i);
+        const auto gradient = gradient_of(tape, i);
+        lines.push_back({{"line", i}, {"kind", name(line.kind)}, {"op", line.op}, {"name", line.name},
+            {"inputs", line.inputs}, {"input_names", line.input_names}, {"shape", extents(line.shape)},
+            {"dtype", name(line.dtype)}, {"attributes", to_json(line.attributes)},
+            {"scope", tape.state()->scope_path(static_cast<detail::Index>(line.scope))},
+            {"value", tape.shapes_only() ? json() : numbers_json(values_of(tape, i))},
+            {"adjoint", gradient ? numbers_json(*gradient) : json()}});
+    }
+    return lines;
 }
 
 } // namespace chalkgrad

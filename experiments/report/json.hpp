@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,9 +12,19 @@
 
 namespace chalkgrad {
 
+struct Graph;
 struct HeatMap;
 struct Plot;
 struct Table;
+struct Topology;
+class Tape;
+
+/// What f makes of each item, in their order: of JSON values, an array.
+template <class Items, class F> auto mapped(const Items& items, F&& f) {
+    std::vector<std::decay_t<decltype(f(*items.begin()))>> list;
+    for (const auto& item : items) list.push_back(f(item));
+    return list;
+}
 
 /// The number, or "nan", "inf", "-inf": JSON has no such numbers, and null would hide which it was.
 nlohmann::json json_number(double number);
@@ -33,6 +45,19 @@ nlohmann::json to_json(const Plot& plot);
 
 /// {"name", "title", "x", "y", "value", "rows": [[..]]}: the labels, then the matrix
 nlohmann::json to_json(const HeatMap& map);
+
+/// {"nodes": [{"id", "op", "label", "scope", "shape", "dtype", "attrs", "kind", "role"}], "edges": [{"from", "to", "input",
+/// "kind"}], "topology": {"placement", "evidence", "contradictions", "norms", "residual_adds"}}: every line, as recorded.
+nlohmann::json to_json(const Graph& graph, const Topology& topology);
+
+/// [{"line", "kind": "constant|variable|op", "op", "name", "inputs": [..], "input_names", "shape", "dtype",
+/// "attributes", "scope", "value": NUMBERS or null on a shape-only tape, "adjoint": NUMBERS or null where none was
+/// computed}]; an optional input that was not given is −1.
+nlohmann::json to_json(const Tape& tape);
+
+/// NUMBERS: {"size", "min", "max", "rms", "not_finite", "numbers": [..]}; numbers in row-major order, left out above
+/// 4096 of them.
+nlohmann::json numbers_json(const std::vector<double>& numbers);
 
 /// Indented text that ends with a line feed; bytes that are no UTF-8 become U+FFFD. Keys keep alphabetic order.
 std::string json_text(const nlohmann::json& json);

@@ -1,14 +1,12 @@
 // Vars, tapes and graphs as notebooks show them.
 #include <chalkgrad/experiments/report/mime.hpp>
 
-#include <sstream>
-
-#include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/graph/dot.hpp>
 #include <chalkgrad/autograd/tape/numbers.hpp>
-#include <chalkgrad/experiments/report/picture.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 
 namespace chalkgrad {
@@ -43,11 +41,7 @@ std::string grid(const std::string& caption, const std::vector<double>& numbers,
     return html + "</table>\n";
 }
 
-template <class Printed> std::string printed(const Printed& x) {
-    std::ostringstream out;
-    out << x;
-    return out.str();
-}
+template <class Printed> std::string printed(const Printed& x) { return fmt::format("{}", fmt::streamed(x)); }
 
 } // namespace
 

@@ -2,8 +2,7 @@
 #include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
-#include <chalkgrad/experiments/report/listing.hpp>
-#include <chalkgrad/experiments/report/markdown.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/page.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
@@ -40,22 +39,35 @@ std::string_view section_title(std::string_view section) {
     return {};
 }
 
-/// "6" of "6.2".
-std::string chapter(const Finished& finished) {
-    return finished.experiment.section.substr(0, finished.experiment.section.find('.'));
+/// A part of the page: what belongs to section 6, or to 6.2 and the like.
+struct Chapter {
+    std::string section;
+    std::vector<const Finished*> experiments = {};
+};
+
+/// In the order of their first experiments.
+std::vector<Chapter> chapters_of(const std::vector<Finished>& finished) {
+    std::vector<Chapter> chapters;
+    for (const Finished& each : finished) {
+        const std::string section = each.experiment.section.substr(0, each.experiment.section.find('.'));
+        auto chapter = std::ranges::find(chapters, section, &Chapter::section);
+        if (chapter == chapters.end()) chapter = chapters.insert(chapter, {section});
+        chapter->experiments.push_back(&each);
+    }
+    return chapters;
 }
 
 /// The id of a chapter's part of the page.
-std::string anchor(std::string_view chapter) {
+std::string anchor(const Chapter& chapter) {
     std::string id = "section-";
-    for (const char c : chapter) id += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+    for (const char c : chapter.section) id += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
     return id;
 }
 
-std::string heading(std::string_view section) {
-    const std::string number =
-        section.empty() ? "" : fmt::format("<span class=\"section-number\">§{}</span>", xml_line(section));
-    return number + xml_line(section.empty() ? "Experiments" : section_title(section));
+std::string heading(const Chapter& chapter) {
+    if (chapter.section.empty()) return "Experiments";
+    return fmt::format("<span class=\"section-number\">§{}</span>{}", xml_line(chapter.section),
+        xml_line(section_title(chapter.section)));
 }
 
 // ---- numbers
@@ -71,8 +83,7 @@ std::string shown(double number, int digits = 7) {
     }
     if (std::isfinite(number)) said = with_commas(std::move(said));
     if (!power.empty()) said = said == "1" ? power : said + " · " + power;
-    for (std::size_t at = said.find('-'); at != std::string::npos; at = said.find('-')) said.replace(at, 1, "−");
-    return said;
+    return replaced(said, "-", "−");
 }
 
 std::string shown(Tolerance tolerance) {
@@ -226,52 +237,49 @@ std::string article(const Finished& finished) {
 
 // ---- the page
 
-/// In the order of the page.
-using Order = std::vector<const Finished*>;
-
-std::string lead(const Order& finished) {
-    std::size_t count = 0;
+std::string lead(const std::vector<Chapter>& chapters) {
+    std::size_t experiments = 0, count = 0;
     std::vector<std::string> failed;
-    for (const Finished* const each : finished)
-        for (const Report::Number& number : each->report.numbers()) {
-            ++count;
-            if (!number.holds)
-                failed.push_back(
-                    fmt::format("<a href=\"#{0}\">{0}: {1}</a>", each->experiment.name, xml_line(number.name)));
+    for (const Chapter& chapter : chapters)
+        for (const Finished* const each : chapter.experiments) {
+            ++experiments;
+            count += each->report.numbers().size();
+            for (const Report::Number& number : each->report.numbers())
+                if (!number.holds)
+                    failed.push_back(
+                        fmt::format("<a href=\"#{0}\">{0}: {1}</a>", each->experiment.name, xml_line(number.name)));
         }
     const std::string verdict = failed.empty() ? "<strong class=\"pass\">✓ all hold</strong>."
                                                : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.",
                                                      failed.size(), fmt::join(failed, ", "));
     return fmt::format("<p class=\"lead\">Experiments: {}. Numbers checked: {}, of which {} failed. {}</p>\n",
-        finished.size(), count, failed.size(), verdict);
+        experiments, count, failed.size(), verdict);
 }
 
-std::string contents(const Order& finished) {
-    std::string html = "<nav aria-label=\"Contents\">\n<ol>\n";
-    for (std::size_t i = 0; i < finished.size(); ++i) {
-        const Finished& each = *finished[i];
-        if (i == 0 || chapter(each) != chapter(*finished[i - 1]))
-            html += fmt::format("{}<li><a href=\"#{}\">{}</a>\n<ol>\n", i == 0 ? "" : "</ol></li>\n",
-                anchor(chapter(each)), heading(chapter(each)));
-        html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
-            each.report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>",
-            each.experiment.name, xml_line(each.experiment.question));
+std::string contents(const std::vector<Chapter>& chapters) {
+    std::string html;
+    for (const Chapter& chapter : chapters) {
+        html += fmt::format("<li><a href=\"#{}\">{}</a>\n<ol>\n", anchor(chapter), heading(chapter));
+        for (const Finished* const each : chapter.experiments)
+            html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
+                each->report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>",
+                each->experiment.name, xml_line(each->experiment.question));
+        html += "</ol></li>\n";
     }
-    return html + (finished.empty() ? "</ol>\n</nav>\n" : "</ol></li>\n</ol>\n</nav>\n");
+    return "<nav aria-label=\"Contents\">\n<ol>\n" + html + "</ol>\n</nav>\n";
 }
 
-std::string derivations(const Order& finished) {
-    std::vector<std::string> used;
-    for (const Finished* const each : finished)
-        for (std::string& op : ops_of(*each)) used.push_back(std::move(op));
-    const auto is_used = [&](std::string_view op) { return std::find(used.begin(), used.end(), op) != used.end(); };
+std::string derivations(const std::vector<Finished>& finished) {
+    std::set<std::string, std::less<>> used;
+    for (const Finished& each : finished)
+        for (std::string& op : ops_of(each)) used.insert(std::move(op));
     const auto link = [&](std::string_view target) {
         const std::string_view op = target.substr(0, target.find(".md"));
-        return is_used(op) ? fmt::format("#derivation-{}", op) : "";
+        return used.contains(op) ? fmt::format("#derivation-{}", op) : "";
     };
     std::string html;
     for (const CatalogEntry& op : catalog())
-        if (is_used(op.name))
+        if (used.contains(op.name))
             html += fmt::format("<details id=\"derivation-{0}\"><summary>{0}: {1}</summary>\n{2}</details>\n", op.name,
                 xml_line(op.formula), markdown_html(derivation_page(op.name), 2, link));
     return html.empty() ? "" : fmt::format("<section id=\"derivations\">\n<h2>Derivations</h2>\n{}</section>\n", html);
@@ -288,24 +296,14 @@ std::string formulas_script(const Katex& katex) {
 } // namespace
 
 std::string report_page(const std::vector<Finished>& all, const std::optional<Katex>& katex) {
-    // Sections in the order of their first experiment, so that each is one part of the page.
-    std::vector<std::string> chapters;
-    for (const Finished& each : all)
-        if (std::find(chapters.begin(), chapters.end(), chapter(each)) == chapters.end())
-            chapters.push_back(chapter(each));
-
-    Order finished;
+    const std::vector<Chapter> chapters = chapters_of(all);
     std::string parts;
-    for (const std::string& each : chapters) {
-        parts += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(each), heading(each));
-        for (const Finished& one : all)
-            if (chapter(one) == each) {
-                finished.push_back(&one);
-                parts += article(one);
-            }
+    for (const Chapter& chapter : chapters) {
+        parts += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(chapter), heading(chapter));
+        for (const Finished* const each : chapter.experiments) parts += article(*each);
         parts += "</section>\n";
     }
-    const std::string derived = derivations(finished);
+    const std::string derived = derivations(all);
     const bool typeset = katex && !derived.empty();
     return fmt::format(R"(<!DOCTYPE html>
 <html lang="en">
@@ -329,7 +327,7 @@ std::string report_page(const std::vector<Finished>& all, const std::optional<Ka
 )",
         typeset ? "; script-src 'unsafe-inline'; font-src data:" : "",
         typeset ? fmt::format("{}<style>{}</style>\n", katex_licence(), katex->style) : "",
-        embedded("experiments/report/report.css"), lead(finished), contents(finished), parts, derived,
+        embedded("experiments/report/report.css"), lead(chapters), contents(chapters), parts, derived,
         typeset ? formulas_script(*katex) : "");
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <chalkgrad/experiments/report/experiment.hpp>
-#include <chalkgrad/experiments/report/katex.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 
 namespace chalkgrad {
 

@@ -1,8 +1,9 @@
-// What graphs and plots share: the program that draws, formats, and text fit for a label.
+// Pictures: the program that draws, what is refused of its work, formats, text fit for a label; and what `dot` is told.
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/text.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/process.hpp>
+#include <chalkgrad/experiments/report/render.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -55,18 +56,14 @@ std::string one_line(std::string_view text) {
     return out;
 }
 
-std::string xml_text(std::string_view text) {
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
     std::string out;
-    for (const char c : text) {
-        if (c == '&') out += "&amp;";
-        else if (c == '<') out += "&lt;";
-        else if (c == '>') out += "&gt;";
-        else out += c;
+    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from)) {
+        out.append(text.substr(0, at)).append(to);
+        text.remove_prefix(at + from.size());
     }
-    return out;
+    return out.append(text);
 }
-
-std::string xml_line(std::string_view text) { return xml_text(one_line(text)); }
 
 std::optional<std::string> drawn_by(std::string_view who, std::string_view package,
     const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds,
@@ -91,31 +88,27 @@ std::optional<std::string> drawn_by(std::string_view who, std::string_view packa
     return std::move(ended.out);
 }
 
-std::string inline_svg(std::string_view svg, std::string_view prefix) {
-    const std::size_t begin = svg.find("<svg"), end = svg.rfind("</svg>");
-    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
-        throw Error("inline_svg: the text holds no whole <svg> element; give what gnuplot or Graphviz wrote");
-    svg = svg.substr(begin, end + 6 - begin);
+std::string render_dot(std::string_view dot, std::string_view format) {
+    constexpr double patience = 120;
+    if (auto picture = render_dot_within(dot, format, patience)) return *std::move(picture);
+    throw Error(fmt::format("render_dot: dot was not done after {} seconds; draw a smaller graph", patience));
+}
 
-    // Only inside tags: a label may well read id="x".
-    constexpr std::string_view before_id[] = {" id=\"", " id='", "href=\"#", "href='#", "url(#"};
-    std::string out;
-    out.reserve(svg.size() + svg.size() / 16);
-    bool in_tag = false;
-    while (!svg.empty()) {
-        in_tag = svg[0] == '<' || (in_tag && svg[0] != '>');
-        std::size_t taken = 1;
-        bool names_id = false;
-        for (const std::string_view mark : before_id)
-            if (in_tag && svg.starts_with(mark)) {
-                taken = mark.size();
-                names_id = true;
-            }
-        out += svg.substr(0, taken);
-        if (names_id) out += prefix;
-        svg.remove_prefix(taken);
-    }
-    return out;
+std::optional<std::string> render_dot_within(std::string_view dot, std::string_view format, double seconds) {
+    require_format("render_dot", format, {"svg", "pdf", "png", "plain", "json", "dot"});
+    if (dot.find('\0') != dot.npos)
+        throw Error("render_dot: the DOT text holds a NUL byte; escape or drop it in the label it comes from");
+    std::vector<std::string> command{"dot", fmt::format("-T{}", format)};
+    const auto unless_said = [&](std::string_view attribute, std::string_view value, std::string_view parts) {
+        if (dot.find(attribute) != dot.npos) return; // what a command says outdoes what the text says
+        for (const char part : parts) command.push_back(fmt::format("-{}{}={}", part, attribute, value));
+    };
+    unless_said("fontname", picture_fonts, "GNE");
+    if (format == "png") unless_said("dpi", "144", "G");
+    // Above about a thousand boxes network simplex may take minutes; two rounds give nearly the same picture.
+    if (std::count(dot.begin(), dot.end(), '\n') > 2000)
+        for (const char* const limit : {"nslimit", "nslimit1"}) unless_said(limit, "2", "G");
+    return drawn_by("render_dot", "graphviz", command, dot, format, seconds, {"Warning: ", "dot: "});
 }
 
 } // namespace chalkgrad

@@ -1,4 +1,4 @@
-// What graphs and plots share: the program that draws, formats, the font, text fit for a label, and their place in a page.
+// What graphs and plots share: the program that draws, formats, the font, and text fit for a label.
 #pragma once
 
 #include <initializer_list>
@@ -20,10 +20,8 @@ void require_format(std::string_view function, std::string_view format, std::ini
 /// space.
 std::string one_line(std::string_view text);
 
-/// `text` escaped for XML content.
-std::string xml_text(std::string_view text);
-/// The same as one line.
-std::string xml_line(std::string_view text);
+/// `text` with every `from` replaced.
+std::string replaced(std::string_view text, std::string_view from, std::string_view to);
 
 /// What a program of Debian's `package` draws on its standard output when it reads `input`; nothing if it takes more than
 /// so many seconds. Dates in a PDF are a fixed day, so that two runs give equal bytes. Throws Error, which begins with
@@ -32,10 +30,5 @@ std::string xml_line(std::string_view text);
 std::optional<std::string> drawn_by(std::string_view who, std::string_view package,
     const std::vector<std::string>& command, std::string_view input, std::string_view format, double seconds,
     std::initializer_list<std::string_view> complaints = {});
-
-/// The <svg> element of a file made by gnuplot or Graphviz, without what stands before it. Every id in it, and every
-/// reference to one, begins with `prefix`, so that several drawings can share a page. Throws Error when there is no
-/// <svg> element.
-std::string inline_svg(std::string_view svg, std::string_view prefix);
 
 } // namespace chalkgrad

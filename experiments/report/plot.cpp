@@ -1,5 +1,6 @@
 // Plots: a gnuplot script is made from the data and run, and the picture read back.
 #include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/plot.hpp>
 
@@ -26,14 +27,7 @@ constexpr const char* diverging =
     "set palette defined (0 '#00406B', 1 '#0072B2', 2 '#9CC8E3', 3 '#FFFFFF', 4 '#F2B58C', 5 '#D55E00', 6 '#7A3500')\n";
 
 /// A gnuplot string: between single quotes nothing is special but the quote itself.
-std::string gnuplot_string(std::string_view text) {
-    std::string out = "'";
-    for (const char c : one_line(text)) {
-        if (c == '\'') out += '\'';
-        out += c;
-    }
-    return out + "'";
-}
+std::string gnuplot_string(std::string_view text) { return "'" + replaced(one_line(text), "'", "''") + "'"; }
 
 std::string terminal(std::string_view format) {
     if (format == "svg")
@@ -84,9 +78,9 @@ bool drawable(double value, bool log) { return std::abs(value) < 1e307 && (!log 
 std::string datum(double value, bool log) { return drawable(value, log) ? fmt::format("{:.17g}", value) : "NaN"; }
 
 /// The stretch of an axis that holds all points and a little air, and how its numbers are written.
-class Range {
+class AxisRange {
 public:
-    explicit Range(bool log) : log_(log) {}
+    explicit AxisRange(bool log) : log_(log) {}
 
     void add(double value) {
         low_ = std::min(low_, value);
@@ -134,16 +128,10 @@ std::string run_gnuplot(std::string_view script, std::string_view format, std::s
     constexpr double patience = 120;
     auto drawn = drawn_by("plot", "gnuplot-nox", {"gnuplot", "-d"}, script, format, patience);
     if (!drawn) throw Error(fmt::format("plot: gnuplot was not done after {} seconds; draw fewer points", patience));
-    std::string picture = *std::move(drawn);
-    const auto replace_all = [&](std::string_view from, const std::string& to) {
-        for (std::size_t at = picture.find(from); at != std::string::npos; at = picture.find(from, at + to.size()))
-            picture.replace(at, from.size(), to);
-    };
-    if (format == "svg") {
-        replace_all("<title>Gnuplot</title>", "<title>" + xml_text(one_line(title)) + "</title>");
-        replace_all(fmt::format("font-family=\"{}\"", picture_font), fmt::format("font-family=\"{}\"", picture_fonts));
-    }
-    return picture;
+    if (format != "svg") return *std::move(drawn);
+    const std::string titled = replaced(*drawn, "<title>Gnuplot</title>", "<title>" + xml_line(title) + "</title>");
+    return replaced(
+        titled, fmt::format("font-family=\"{}\"", picture_font), fmt::format("font-family=\"{}\"", picture_fonts));
 }
 
 } // namespace
@@ -178,7 +166,7 @@ Series series(std::string name, const Array<double>& x, const Array<double>& y, 
 
 std::string render(const Plot& plot, std::string_view format) {
     require_format("plot", format, {"svg", "pdf", "png"});
-    Range x_range(plot.x.log), y_range(plot.y.log);
+    AxisRange x_range(plot.x.log), y_range(plot.y.log);
     std::string data, draw;
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
         const Series& series = plot.series[i];

@@ -1,5 +1,6 @@
 // Tables as CSV.
 #include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/table.hpp>
 
 #include <fmt/format.h>
@@ -9,12 +10,7 @@ namespace {
 
 std::string field(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"') quoted += '"';
-        quoted += c;
-    }
-    return quoted + '"';
+    return '"' + replaced(text, "\"", "\"\"") + '"';
 }
 
 std::string field(double number) { return fmt::format("{:.17g}", number); }

@@ -13,9 +13,8 @@
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
-#include <chalkgrad/experiments/course/measure.hpp>
-#include <chalkgrad/experiments/course/references.hpp>
-#include <chalkgrad/experiments/present/stepping.hpp>
+#include <chalkgrad/experiments/course/course.hpp>
+#include <chalkgrad/experiments/present/present_page.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
 

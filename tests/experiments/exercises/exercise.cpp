@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/check/exercise.hpp>
-#include <chalkgrad/experiments/exercises/grade.hpp>
+#include <chalkgrad/experiments/exercises/exercises.hpp>
 
 #include "../program/call.hpp"
 

@@ -8,7 +8,6 @@
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/experiments/present/present_page.hpp>
-#include <chalkgrad/experiments/present/stepping.hpp>
 #include <chalkgrad/nn/layers/catalog.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>

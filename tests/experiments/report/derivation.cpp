@@ -9,7 +9,6 @@
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
-#include <chalkgrad/experiments/report/plain_formula.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
 #include "../../support.hpp"

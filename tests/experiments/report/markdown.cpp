@@ -6,7 +6,7 @@
 #include <string>
 
 #include <chalkgrad/autograd/base/file.hpp>
-#include <chalkgrad/experiments/report/markdown.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 
 namespace test_markdown {
 BOOST_AUTO_TEST_SUITE(markdown)

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/experiments/report/listing.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/page.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 

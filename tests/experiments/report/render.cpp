@@ -10,6 +10,7 @@
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
+#include <chalkgrad/experiments/report/html.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 
