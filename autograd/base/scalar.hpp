@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <chalkgrad/autograd/base/dual.hpp>
 
@@ -41,7 +42,11 @@ template <Dtype which, class WorkScalar, class PlainNumber> struct ScalarFacts {
     using Work = WorkScalar;
     using Number = PlainNumber;
 };
-template <class T> struct ScalarTraits;
+template <class T> struct ScalarTraits : ScalarFacts<Dtype::f64, double, double> {
+    static_assert(std::is_void_v<T>,
+        "a Var holds double, float, long double, half, bfloat16 or Dual<double>; make "
+        "Array<double>(x) of integers");
+};
 template <> struct ScalarTraits<double> : ScalarFacts<Dtype::f64, double, double> {};
 template <> struct ScalarTraits<float> : ScalarFacts<Dtype::f32, float, double> {};
 template <> struct ScalarTraits<long double> : ScalarFacts<Dtype::f80, long double, long double> {};

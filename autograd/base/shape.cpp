@@ -7,6 +7,8 @@ namespace chalkgrad {
 
 void Shape::push_back(std::size_t extent) {
     if (rank_ == max_rank) throw Error("shape: more than 8 axes; reshape the array to fewer");
+    if (const auto given = static_cast<std::ptrdiff_t>(extent); given < 0)
+        throw Error("shape: the extent " + std::to_string(given) + " is negative");
     std::size_t size = 0;
     if (__builtin_mul_overflow(size_, extent, &size) || size > (std::size_t(1) << 62))
         throw Error("shape: the number of elements of " + to_string(*this) + " × " + std::to_string(extent) +
@@ -47,6 +49,9 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
 
 std::size_t normalize_axis(const char* op, std::ptrdiff_t axis, const Shape& shape) {
     const auto rank = static_cast<std::ptrdiff_t>(shape.rank());
+    if (rank == 0)
+        throw Error(std::string(op) + ": axis " + std::to_string(axis) +
+                    " of a single number, shape (), which has no axes; reshape it to (1) first");
     if (axis < -rank || axis >= rank)
         throw Error(std::string(op) + ": axis " + std::to_string(axis) + " of an array of shape " + to_string(shape) +
                     ": give one from " + std::to_string(-rank) + " to " + std::to_string(rank - 1));

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +24,13 @@ public:
 
     Shape() = default;
     Shape(std::initializer_list<std::size_t> extents) : Shape(extents.begin(), extents.end()) {}
-    template <class Iterator> Shape(Iterator first, Iterator last) {
+    template <std::input_iterator Iterator> Shape(Iterator first, Iterator last) {
         for (; first != last; ++first) push_back(static_cast<std::size_t>(*first));
     }
+    /// Of a list of extents: what `shape()` of an array gives, a std::vector.
+    template <class Extents>
+    requires std::integral<typename Extents::value_type>
+    explicit Shape(const Extents& extents) : Shape(extents.begin(), extents.end()) {}
 
     std::size_t rank() const { return rank_; }
     /// Number of elements: the product of the extents, 1 for rank 0.

@@ -66,7 +66,8 @@ bool register_solution(Solution solution) {
 const std::vector<Solution>& solutions() { return registered(); }
 
 Var<double> record(const Solution& solution, const std::vector<Var<double>>& inputs) {
-    return detail::record_custom<double>(solution.exercise, solution.functions, inputs);
+    return detail::record_custom<double>(
+        solution.exercise, {std::make_shared<detail::CustomFunctions<double>>(solution.functions)}, inputs, {});
 }
 
 std::string answer(const Solution& solution, const std::string& request) {

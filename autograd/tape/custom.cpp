@@ -11,16 +11,14 @@ namespace detail {
 namespace {
 
 /// Copies the tape's numbers into an array of the same shape.
-template <class T> void load(Array<T>& to, In<T> from) {
+template <class T, class U> void load(Array<T>& to, In<U> from) {
     to.resize(typename Array<T>::shape_type(from.shape->begin(), from.shape->end()));
-    std::copy_n(from.data, from.size(), to.data());
+    std::transform(from.data, from.data + from.size(), to.data(), [](const U& n) { return static_cast<T>(n); });
 }
 template <class T, class U> void load(std::vector<Array<T>>& to, Ins<U> from) {
     to.resize(from.size());
     for (std::size_t k = 0; k < to.size(); ++k) load(to[k], from[k]);
 }
-
-template <class T> Shape shape_of(const Array<T>& array) { return Shape(array.shape().begin(), array.shape().end()); }
 
 /// Calls a lambda of an op; what it throws is told with the op's name.
 template <class F> auto run(const std::string& name, const char* which, F f) {
@@ -31,41 +29,45 @@ template <class F> auto run(const std::string& name, const char* which, F f) {
     } catch (...) { throw Error(name + ": " + which + " threw something that is no std::exception"); }
 }
 
-template <class T> class Custom final : public CustomOp {
+class Custom final : public CustomOp {
 public:
-    /// What the lambdas see. It lives as long as the op does: a lambda that keeps a reference reads other numbers later, which
-    /// gradcheck finds, and no freed memory.
-    struct Arrays {
+    /// What the lambdas see, in one scalar. It lives as long as the op does: a lambda that keeps a reference reads other numbers
+    /// later, which gradcheck finds, and no freed memory.
+    template <class T> struct Arrays {
         std::vector<Array<T>> forward, vjp;
         Array<T> y, gy;
     };
-    Custom(std::string name, CustomFunctions<T> functions, CustomOptions options, std::shared_ptr<Arrays> arrays,
-        Shape shape)
+    using AllArrays = std::tuple<Arrays<double>, Arrays<float>, Arrays<long double>, Arrays<Dual<double>>>;
+
+    Custom(std::string name, CustomScalars scalars, CustomOptions options)
         : name_(std::move(name)),
-          functions_(std::move(functions)),
+          scalars_(std::move(scalars)),
           options_(std::move(options)),
-          arrays_(std::move(arrays)),
-          shape_(shape) {}
+          arrays_(std::make_shared<AllArrays>()) {}
 
     const char* name() const override { return name_.c_str(); }
     const char* input_name(std::size_t i) const override { return options_.inputs[i].c_str(); }
     Shape shape(Shapes) const override { return shape_; }
     bool skips_unwanted() const override { return true; }
-    bool runs_in(Dtype dtype) const override { return dtype == dtype_of<T>; }
+    bool runs_in(Dtype dtype) const override { return scalars_[static_cast<std::size_t>(dtype)] != nullptr; }
     bool has_kinks() const override { return options_.kinks != nullptr; }
-    using Op::kinks;
-    void kinks(Ins<double> in, KinkSides& out) const override {
-        if (options_.kinks) run(name_, "kinks", [&] { options_.kinks(loaded(in), out); });
-    }
+    void kinks(Ins<double> in, KinkSides& out) const override { kinks_of(in, out); }
+    void kinks(Ins<long double> in, KinkSides& out) const override { kinks_of(in, out); }
     double length_scale(Ins<double> in) const override {
         return options_.length_scale ? run(name_, "length_scale", [&] { return options_.length_scale(loaded(in)); })
                                      : 1;
     }
     const CustomOptions& options() const override { return options_; }
 
-#define CHALKGRAD_OP_FACE(U)                                                    \
-    void forward(Ins<U> in, Out<U> y, U*) const override { forward_as(in, y); } \
-    void vjp(Ins<U> in, In<U> y, In<U> gy, const U*, Outs<U> gx) const override { vjp_as(in, y, gy, gx); }
+    /// The output's shape is what forward says; the tape then calls it again for the numbers.
+    template <class T> void find_shape(std::vector<Array<T>> inputs) {
+        std::vector<Array<T>>& values = std::get<Arrays<T>>(*arrays_).forward = std::move(inputs);
+        shape_ = Shape(run(name_, "forward", [&] { return functions<T>().forward(values); }).shape());
+    }
+
+#define CHALKGRAD_OP_FACE(T)                                                    \
+    void forward(Ins<T> in, Out<T> y, T*) const override { forward_as(in, y); } \
+    void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const override { vjp_as(in, y, gy, gx); }
     CHALKGRAD_FOR_WORK_SCALARS(CHALKGRAD_OP_FACE)
 #undef CHALKGRAD_OP_FACE
 
@@ -73,53 +75,54 @@ public:
     std::size_t bytes() const override { return sizeof(Custom); }
 
 private:
-    static CustomOptions::Inputs loaded(Ins<double> in) {
+    template <class T> static CustomOptions::Inputs loaded(Ins<T> in) {
         CustomOptions::Inputs arrays;
         load(arrays, in);
         return arrays;
     }
-    template <class U> void forward_as(Ins<U> in, Out<U> out) const {
-        if constexpr (std::is_same_v<U, T>) {
-            load(arrays_->forward, in);
-            const Array<T> y = run(name_, "forward", [&] { return functions_.forward(arrays_->forward); });
-            if (shape_of(y) != shape_)
-                throw Error(name_ + ": forward gave shape " + to_string(shape_of(y)) + " where it gave " +
-                            to_string(shape_) + " before; its shape must depend on the inputs' shapes only");
-            std::copy_n(y.data(), y.size(), out.data);
-        } else {
-            refuse();
-        }
+    template <class T> void kinks_of(Ins<T> in, KinkSides& out) const {
+        if (options_.kinks) run(name_, "kinks", [&] { options_.kinks(loaded(in), out); });
     }
-    template <class U> void vjp_as(Ins<U> in, In<U> y, In<U> gy, Outs<U> gx) const {
-        if constexpr (std::is_same_v<U, T>) {
-            load(arrays_->vjp, in);
-            load(arrays_->y, y);
-            load(arrays_->gy, gy);
-            const std::vector<Array<T>> gradients =
-                run(name_, "vjp", [&] { return functions_.vjp(arrays_->vjp, arrays_->y, arrays_->gy); });
-            if (gradients.size() != in.size())
-                throw Error(name_ + ": vjp gave " + std::to_string(gradients.size()) + " gradients for " +
-                            std::to_string(in.size()) + " inputs");
-            for (std::size_t k = 0; k < gradients.size(); ++k) {
-                if (shape_of(gradients[k]) != *in[k].shape)
-                    throw Error(name_ + ": vjp gave a gradient of shape " + to_string(shape_of(gradients[k])) +
-                                " for input '" + options_.inputs[k] + "' of shape " + to_string(*in[k].shape) +
-                                "; sum it over what was broadcast");
-                if (gx[k]) std::copy_n(gradients[k].data(), gradients[k].size(), gx[k].data);
-            }
-        } else {
-            refuse();
-        }
+    template <class T> const CustomFunctions<T>& functions() const {
+        if (!runs_in(dtype_of<T>))
+            throw Error(name_ + ": made by custom() from lambdas that do not run in " + chalkgrad::name(dtype_of<T>) +
+                        "; generic ones, as [](const auto& x) { return xt::eval(x * x); }, do");
+        return *static_cast<const CustomFunctions<T>*>(scalars_[static_cast<std::size_t>(dtype_of<T>)].get());
     }
-    [[noreturn]] void refuse() const {
-        throw Error(name_ + ": made by custom() from lambdas over " + chalkgrad::name(dtype_of<T>) +
-                    ", so it runs in that type only");
+    template <class T> void forward_as(Ins<T> in, Out<T> out) const {
+        std::vector<Array<T>>& x = std::get<Arrays<T>>(*arrays_).forward;
+        const auto& forward = functions<T>().forward;
+        load(x, in);
+        const Array<T> y = run(name_, "forward", [&] { return forward(x); });
+        if (Shape(y.shape()) != shape_)
+            throw Error(name_ + ": forward gave shape " + to_string(Shape(y.shape())) + " where it gave " +
+                        to_string(shape_) + " before; its shape must depend on the inputs' shapes only");
+        std::copy_n(y.data(), y.size(), out.data);
+    }
+    template <class T> void vjp_as(Ins<T> in, In<T> y, In<T> gy, Outs<T> gx) const {
+        Arrays<T>& arrays = std::get<Arrays<T>>(*arrays_);
+        const auto& vjp = functions<T>().vjp;
+        load(arrays.vjp, in);
+        load(arrays.y, y);
+        load(arrays.gy, gy);
+        const std::vector<Array<T>> gradients = run(name_, "vjp", [&] { return vjp(arrays.vjp, arrays.y, arrays.gy); });
+        if (gradients.size() != in.size())
+            throw Error(name_ + ": vjp gave " + std::to_string(gradients.size()) + " gradients for " +
+                        std::to_string(in.size()) + " inputs");
+        for (std::size_t k = 0; k < gradients.size(); ++k) {
+            const Shape shape(gradients[k].shape());
+            if (shape != *in[k].shape)
+                throw Error(name_ + ": vjp gave a gradient of shape " + to_string(shape) + " for input '" +
+                            options_.inputs[k] + "' of shape " + to_string(*in[k].shape) +
+                            "; sum it over what was broadcast");
+            if (gx[k]) std::copy_n(gradients[k].data(), shape.size(), gx[k].data);
+        }
     }
 
     std::string name_;
-    CustomFunctions<T> functions_;
+    CustomScalars scalars_;
     CustomOptions options_;
-    std::shared_ptr<Arrays> arrays_;
+    std::shared_ptr<AllArrays> arrays_;
     Shape shape_;
 };
 
@@ -127,8 +130,8 @@ private:
 
 template <class T>
 Var<T> record_custom(
-    std::string name, CustomFunctions<T> functions, const std::vector<Var<T>>& inputs, CustomOptions options) {
-    const auto arrays = std::make_shared<typename Custom<T>::Arrays>();
+    std::string name, CustomScalars scalars, const std::vector<Var<T>>& inputs, CustomOptions options) {
+    std::vector<Array<work_t<T>>> values;
     std::vector<const Var<T>*> pointers;
     const bool named = !options.inputs.empty();
     if (named && options.inputs.size() != inputs.size())
@@ -140,19 +143,19 @@ Var<T> record_custom(
             throw Error(name + ": input " + x.state()->label(i) +
                         " is on a shape-only tape, which cannot run a lambda; write a rule with a shape()");
         if (!named) options.inputs.push_back(x.name().empty() ? "x" + std::to_string(pointers.size()) : x.name());
-        arrays->forward.push_back(x.value());
+        auto& value = values.emplace_back(array_of<work_t<T>>(x.shape()));
+        convert_numbers(dtype_of<T>, x.data(), dtype_of<work_t<T>>, value.data(), value.size());
         pointers.push_back(&x);
     }
-    // The output's shape is what forward says; the tape then calls it again for the numbers.
-    const std::vector<Array<T>>& values = arrays->forward;
-    const Shape shape = shape_of(run(name, "forward", [&] { return functions.forward(values); }));
-    return record<T>(Custom<T>(std::move(name), std::move(functions), std::move(options), arrays, shape), false,
-        pointers.data(), pointers.size());
+    Custom op(std::move(name), std::move(scalars), std::move(options));
+    op.find_shape(std::move(values));
+    return record<T>(op, false, pointers.data(), pointers.size());
 }
 
-template Var<double> record_custom(
-    std::string, CustomFunctions<double>, const std::vector<Var<double>>&, CustomOptions);
-template Var<float> record_custom(std::string, CustomFunctions<float>, const std::vector<Var<float>>&, CustomOptions);
+#define CHALKGRAD_INSTANTIATE(T) \
+    template Var<T> record_custom(std::string, CustomScalars, const std::vector<Var<T>>&, CustomOptions);
+CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
+#undef CHALKGRAD_INSTANTIATE
 
 } // namespace detail
 

@@ -4,8 +4,6 @@
 #include <ostream>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/tape/numbers.hpp>
 
 namespace chalkgrad {
@@ -16,29 +14,6 @@ std::size_t width(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// Numbers in nested brackets, six significant digits, long axes shortened to three from each end.
-void format_axis(std::string& text, const std::vector<double>& numbers, const Shape& shape, std::size_t axis,
-    std::size_t begin, std::size_t run) {
-    if (axis == shape.rank()) {
-        text += fmt::format("{:.6g}", numbers[begin]);
-        return;
-    }
-    constexpr std::size_t edge = 3, longest = 8;
-    const std::size_t extent = shape[axis], step = extent == 0 ? 0 : run / extent;
-    const std::string separator = axis + 1 == shape.rank() ? ", " : ",\n" + std::string(axis + 1, ' ');
-    text += "[";
-    for (std::size_t i = 0; i < extent; ++i) {
-        if (i > 0) text += separator;
-        if (extent > longest && i == edge) {
-            text += "…";
-            i = extent - edge - 1;
-            continue;
-        }
-        format_axis(text, numbers, shape, axis + 1, begin + i * step, step);
-    }
-    text += "]";
-}
-
 } // namespace
 
 template <class T> std::ostream& operator<<(std::ostream& out, const Var<T>& x) {
@@ -47,9 +22,7 @@ template <class T> std::ostream& operator<<(std::ostream& out, const Var<T>& x) 
     out << (name.empty() ? "line " + std::to_string(x.line()) : name) << ' ' << x.shape() << ' '
         << chalkgrad::name(dtype_of<T>);
     if (x.tape().shapes_only()) return out << ", shape only";
-    std::string numbers;
-    format_axis(numbers, values_of(x.tape(), x.line()), x.shape(), 0, 0, x.size());
-    return out << '\n' << numbers;
+    return out << '\n' << to_string(x.shape(), values_of(x.tape(), x.line()));
 }
 
 #define CHALKGRAD_INSTANTIATE(T) template std::ostream& operator<<(std::ostream&, const Var<T>&);

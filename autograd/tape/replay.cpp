@@ -39,18 +39,21 @@ template <class U> bool Replay<U>::possible(const std::vector<Var<double>>& outp
         if (record.dtype != Dtype::f64)
             return refuse(source.label(i) + " is of type " + name(record.dtype) + "; check the function in double");
         if (record.op != nullptr && !record.op->runs_in(dtype_of<U>))
-            return refuse(source.label(i) + " runs in double only");
+            return refuse(source.label(i) + " runs in double only; lambdas over const auto& run in every scalar");
     }
     return true;
 }
 
-template <class U> Replay<U>::Replay(const std::vector<Var<double>>& outputs) {
+template <class U>
+Replay<U>::Replay(const std::vector<Var<double>>& outputs, const std::vector<std::uint32_t>& leaves) {
     std::string why;
     if (!possible(outputs, &why)) throw Error("replay: " + why);
     const Index last = last_line(outputs);
     source_ = outputs.front().state_ref();
     state_ = detail::StateRef(new TapeState(false, nullptr));
-    for (Index i = 0; i <= last; ++i) state_->add_copy(*source_, i, true, dtype_of<U>, source_->inputs((*source_)[i]));
+    for (Index i = 0; i <= last; ++i)
+        state_->add_copy(*source_, i, true, dtype_of<U>, source_->inputs((*source_)[i]),
+            std::binary_search(leaves.begin(), leaves.end(), i));
     for (const Var<double>& y : outputs) outputs_.push_back(y.checked("replay"));
 }
 

@@ -13,8 +13,9 @@ namespace chalkgrad {
 /// lies behind a stop_gradient.
 template <class U> class Replay {
 public:
-    /// Copies the tape up to the last of `outputs`. Throws Error if a line is not double or its op cannot run in U.
-    explicit Replay(const std::vector<Var<double>>& outputs);
+    /// Copies the tape up to the last of `outputs`; the lines `leaves`, in ascending order, become variables whatever made them.
+    /// Throws Error if a line is not double or its op cannot run in U.
+    explicit Replay(const std::vector<Var<double>>& outputs, const std::vector<std::uint32_t>& leaves = {});
     /// Whether every line up to the last output can run in U; if not, `why` says which cannot.
     static bool possible(const std::vector<Var<double>>& outputs, std::string* why = nullptr);
 

@@ -104,9 +104,11 @@ template <class T> Var<T> record(const Op& op, bool outlives, const Var<T>* cons
         if (!*inputs[k]) continue;
         lines[k] = inputs[k]->checked(op.name());
         if (inputs[k]->state() != &tape)
-            throw Error(std::string(op.name()) + ": inputs '" + op.input_name(first) + "' and '" + op.input_name(k) +
-                        "' of shapes " + to_string(inputs[first]->shape()) + " and " + to_string(inputs[k]->shape()) +
-                        " are on two tapes; record both on one, or take value() of one as a constant of the other");
+            throw Error(std::string(op.name()) + ": inputs '" + op.input_name(first) + "', " +
+                        tape.label(lines[first]) + " of shape " + to_string(inputs[first]->shape()) + ", and '" +
+                        op.input_name(k) + "', " + inputs[k]->state()->label(lines[k]) + " of shape " +
+                        to_string(inputs[k]->shape()) +
+                        ", are on two tapes; record both on one, or take value() of one as a constant of the other");
     }
     const Index i = tape.add_op(op, outlives, dtype_of<T>, lines.data(), count);
     return Var<T>(state, i, tape[i].epoch);

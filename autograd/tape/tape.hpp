@@ -1,9 +1,26 @@
 // Tape: the list of everything computed, in order; recording, scopes, rewinding, and what its lines say.
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
+
 #include <chalkgrad/autograd/tape/var.hpp>
 
 namespace chalkgrad {
+namespace detail {
+
+template <class N> Var<double> no_integer() {
+    static_assert(std::is_void_v<N>,
+        "an integer is no leaf of a tape: write tape.variable(3.) for a single number, or "
+        "tape.variable(Array<double>{3}) for an array of one");
+    return {};
+}
+template <class N> Var<double> no_braces() {
+    static_assert(std::is_void_v<N>, "say which array the braces are: tape.variable(Array<double>{1, 2})");
+    return {};
+}
+
+} // namespace detail
 
 /// Leaves a tape's scope when it goes out of C++ scope.
 class Scope {
@@ -60,11 +77,20 @@ public:
     }
     /// Single numbers (rank 0).
     template <class T>
-    requires std::is_arithmetic_v<T> Var<T> variable(T value, std::string_view name = {})
+    requires std::is_floating_point_v<T> Var<T> variable(T value, std::string_view name = {})
     const { return leaf(Shape(), &value, true, name); }
     template <class T>
-    requires std::is_arithmetic_v<T> Var<T> constant(T value, std::string_view name = {})
+    requires std::is_floating_point_v<T> Var<T> constant(T value, std::string_view name = {})
     const { return leaf(Shape(), &value, false, name); }
+    // What does not compile says what to write.
+    template <std::integral N> Var<double> variable(N, std::string_view = {}) const { return detail::no_integer<N>(); }
+    template <std::integral N> Var<double> constant(N, std::string_view = {}) const { return detail::no_integer<N>(); }
+    template <class N> Var<double> variable(std::initializer_list<N>, std::string_view = {}) const {
+        return detail::no_braces<N>();
+    }
+    template <class N> Var<double> constant(std::initializer_list<N>, std::string_view = {}) const {
+        return detail::no_braces<N>();
+    }
     /// A plain number as a constant of this tape's type T: what `2 * x` puts beside x.
     template <class T> Var<T> number(number_t<T> value) const;
     /// A leaf from size() numbers in row-major order; `values` may be nullptr on a shape-only tape, and only there.
@@ -99,7 +125,7 @@ public:
 
 private:
     template <class T> Var<T> leaf(const Array<T>& value, bool wants_grad, std::string_view name) const {
-        return leaf(Shape(value.shape().begin(), value.shape().end()), value.data(), wants_grad, name);
+        return leaf(Shape(value.shape()), value.data(), wants_grad, name);
     }
     detail::StateRef state_;
 };

@@ -146,11 +146,12 @@ Index TapeState::add_op(const Op& op, bool outlives, Dtype dtype, const Index* i
     return i;
 }
 
-Index TapeState::add_copy(const TapeState& source, Index i, bool outlives, Dtype dtype, const Index* inputs) {
+Index TapeState::add_copy(
+    const TapeState& source, Index i, bool outlives, Dtype dtype, const Index* inputs, bool as_variable) {
     const Record& record = source[i];
     const std::string name = record.has(Record::named) ? source.names.at(i) : "";
-    if (record.op == nullptr) {
-        const Index at = add_leaf(*record.shape, dtype, record.has(Record::variable), name);
+    if (record.op == nullptr || as_variable) {
+        const Index at = add_leaf(*record.shape, dtype, as_variable || record.has(Record::variable), name);
         if (!shapes_only) convert_numbers(record.dtype, record.value, dtype, (*this)[at].value, record.shape->size());
         return at;
     }

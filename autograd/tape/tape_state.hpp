@@ -129,8 +129,9 @@ public:
     /// Records op applied to the given lines and runs its forward. `outlives`: op is static, else it is copied.
     Index add_op(const Op& op, bool outlives, Dtype dtype, const Index* inputs, std::size_t count);
     /// Records line i of another tape, which outlives this one if `outlives`, on the given lines: leaves with their numbers and
-    /// names, ops run anew in `dtype`.
-    Index add_copy(const TapeState& source, Index i, bool outlives, Dtype dtype, const Index* inputs);
+    /// names, ops run anew in `dtype`, or as variables with their numbers where `as_variable`.
+    Index add_copy(
+        const TapeState& source, Index i, bool outlives, Dtype dtype, const Index* inputs, bool as_variable = false);
 
     void run_forward(Index i);
     /// Sends the gradient of line i to those of its inputs that have `wanted`; adds to what they hold.
@@ -154,7 +155,7 @@ public:
     std::size_t saved_size(const Record& record) const;
 
     std::string label(Index i) const; ///< "line 7 (rms_norm, in block/attention)", for messages
-    std::string scope_path(std::size_t scope) const { return chalkgrad::scope_path(scopes, scope); }
+    std::string scope_path(std::size_t of) const { return chalkgrad::scope_path(scopes, of); }
 
     const bool shapes_only;
     const std::shared_ptr<Pool> pool;

@@ -19,7 +19,7 @@ using detail::TapeState;
 std::vector<SweepStep> trace_backward(const Var<double>& y, const Array<double>& cotangent) {
     const Tape tape = y.tape();
     TapeState& state = *tape.state();
-    const Shape given(cotangent.shape().begin(), cotangent.shape().end());
+    const Shape given(cotangent.shape());
     if (tape.shapes_only() || !y.needs_grad() || given != y.shape()) y.backward(cotangent); // says what is wrong
     std::vector<SweepStep> steps;
     detail::sweep_backward(state, static_cast<Index>(y.line()), cotangent.data(), [&](Index i) {

@@ -23,8 +23,7 @@ const Array<T>& cached_array(
     detail::CachedArray& entry = place->second;
     if (fresh || entry.version != version) {
         if (fresh) {
-            const Shape& shape = *record.shape;
-            entry.array = std::make_shared<Array<T>>(typename Array<T>::shape_type(shape.begin(), shape.end()));
+            entry.array = std::make_shared<Array<T>>(array_of<T>(*record.shape));
             record.flags |= Record::cached;
         }
         auto& array = *static_cast<Array<T>*>(entry.array.get());
@@ -75,7 +74,7 @@ template <class T> SweepStart sweep_start(const Var<T>& y, const char* what, con
         static const work_t<T> one(1);
         return {i, &one};
     }
-    const Shape given(cotangent->shape().begin(), cotangent->shape().end());
+    const Shape given(cotangent->shape());
     if (given != y.shape())
         throw Error(std::string(what) + ": the cotangent has shape " + to_string(given) + ", " + y.state()->label(i) +
                     " has " + to_string(y.shape()) + "; they must be equal");
@@ -197,7 +196,7 @@ std::vector<Array<work_t<T>>> gradients(
     }
     detail::sweep_towards(tape, i, numbers, lines, [&](std::size_t k) {
         const Record& record = tape[lines[k]];
-        result[k] = Array<W>(typename Array<W>::shape_type(record.shape->begin(), record.shape->end()));
+        result[k] = array_of<W>(*record.shape);
         if (result[k].size() != 0)
             std::memcpy(static_cast<void*>(result[k].data()), record.grad, result[k].size() * sizeof(W));
         found[k] = 1;

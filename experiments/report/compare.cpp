@@ -30,7 +30,7 @@ double ulp(double value, Dtype dtype) {
 }
 
 Comparison compare(const Array<double>& got, const Array<double>& want, const Allowance& allowance) {
-    const Shape shape(want.shape().begin(), want.shape().end()), other(got.shape().begin(), got.shape().end());
+    const Shape shape(want.shape()), other(got.shape());
     Comparison result;
     if (!(shape == other)) {
         result.holds = false;

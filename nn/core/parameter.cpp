@@ -45,7 +45,7 @@ const Array<double>& Parameter::value() const {
 
 void Parameter::assign(const Array<double>& value) const {
     if (!*this) throw Error("parameter: it is absent and takes no numbers");
-    if (const Shape given(value.shape().begin(), value.shape().end()); !(given == shape()))
+    if (const Shape given(value.shape()); !(given == shape()))
         throw Error(fmt::format("parameter: '{}' has shape {}; it was given numbers of shape {}", name(),
             to_string(shape()), to_string(given)));
     state_->value = value;
@@ -91,6 +91,13 @@ template <class T> void Binding<T>::bind(const Parameter& parameter, const Var<T
     if (!index_.try_emplace(parameter.id(), bound_.size()).second)
         throw Error(fmt::format("parameter: '{}' is on the tape already; bind it before it is used", parameter.name()));
     bound_.push_back({parameter, line});
+}
+
+template <class T> std::vector<Var<T>> Binding<T>::variables() const {
+    std::vector<Var<T>> lines;
+    for (const Bound& bound : bound_)
+        if (bound.parameter.learned()) lines.push_back(bound.line);
+    return lines;
 }
 
 #define CHALKGRAD_INSTANTIATE(T) template class Binding<T>;

@@ -140,6 +140,8 @@ public:
     };
     /// In the order of first use.
     const std::vector<Bound>& bound() const { return bound_; }
+    /// The lines of those that are learned: what hvp(), hessian() and gradcheck() take.
+    std::vector<Var<T>> variables() const;
 
 private:
     Tape tape_;

@@ -24,13 +24,40 @@ template <class T> Var<T> logaddexp(const Var<T>& a, const Var<T>& b);
 /// The same from primitive ops: max(a, b) + log(1 + e^−|a − b|).
 template <class T> Var<T> logaddexp_composed(const Var<T>& a, const Var<T>& b);
 
-#define CHALKGRAD_OPERATOR(symbol, op)                                                                \
-    template <class T> Var<T> operator symbol(const Var<T>& a, const Var<T>& b) { return op(a, b); }  \
-    template <class T> Var<T> operator symbol(const Var<T>& a, std::type_identity_t<number_t<T>> b) { \
-        return op(a, a.tape().template number<T>(b));                                                 \
-    }                                                                                                 \
-    template <class T> Var<T> operator symbol(std::type_identity_t<number_t<T>> a, const Var<T>& b) { \
-        return op(b.tape().template number<T>(a), b);                                                 \
+namespace detail {
+
+template <class T> inline constexpr bool is_var = false;
+template <class T> inline constexpr bool is_var<Var<T>> = true;
+template <class A, class B>
+concept var_and_array = is_var<std::remove_cvref_t<A>> && xt::is_xexpression<std::remove_cvref_t<B>>::value;
+
+template <class T, class A> Var<T> constant_beside(const Var<T>& x, const A& array) {
+    return x.tape().constant(Array<T>(array));
+}
+
+} // namespace detail
+
+// Vars with Vars, with plain numbers, and with arrays, which are constants.
+#define CHALKGRAD_OPERATOR(symbol, op)                                                                   \
+    template <class T> Var<T> operator symbol(const Var<T>& a, const Var<T>& b) { return op(a, b); }     \
+    template <class T> Var<T> operator symbol(const Var<T>& a, std::type_identity_t<number_t<T>> b) {    \
+        return op(a, a.tape().template number<T>(b));                                                    \
+    }                                                                                                    \
+    template <class T> Var<T> operator symbol(std::type_identity_t<number_t<T>> a, const Var<T>& b) {    \
+        return op(b.tape().template number<T>(a), b);                                                    \
+    }                                                                                                    \
+    template <class A, class B>                                                                          \
+    requires detail::var_and_array<A, B>                                                                 \
+    auto operator symbol(A&& a, B&& b) { return op(a, detail::constant_beside(a, b)); }                  \
+    template <class A, class B>                                                                          \
+    requires detail::var_and_array<B, A>                                                                 \
+    auto operator symbol(A&& a, B&& b) { return op(detail::constant_beside(b, a), b); }                  \
+    template <class T, class U>                                                                          \
+    requires(!std::is_same_v<T, U>) Var<T>                                                               \
+    operator symbol(const Var<T>& a, const Var<U>&) {                                                    \
+        static_assert(std::is_same_v<T, U>,                                                              \
+            "two Vars of different scalars, as float and double: cast<double>(x) converts one of them"); \
+        return a;                                                                                        \
     }
 CHALKGRAD_OPERATOR(+, add)
 CHALKGRAD_OPERATOR(-, sub)

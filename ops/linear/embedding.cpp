@@ -25,7 +25,7 @@ struct Embedding {
             if (id < 0 || id >= static_cast<std::int64_t>(table[0]))
                 throw Error(fmt::format("embedding: id {} is no row of the table of shape {}; give 0 to {}", id,
                     to_string(table), static_cast<std::int64_t>(table[0]) - 1));
-        Shape y(ids->shape().begin(), ids->shape().end());
+        Shape y(ids->shape());
         y.push_back(table[1]);
         return y;
     }

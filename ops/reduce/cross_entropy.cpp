@@ -57,7 +57,7 @@ struct CrossEntropy {
 
     Shape shape(Shapes in) const {
         const Shape& z = in[0];
-        const Shape given(targets->shape().begin(), targets->shape().end());
+        const Shape given(targets->shape());
         if (z.rank() == 0 || z.last() == 0)
             throw Error(fmt::format(
                 "cross_entropy: logits have shape {}; they must be (..., V) with at least one class", to_string(z)));

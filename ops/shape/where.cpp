@@ -16,8 +16,7 @@ struct Where {
     Shape condition_shape;
 
     explicit Where(Array<bool> holds)
-        : condition(std::make_shared<const Array<bool>>(std::move(holds))),
-          condition_shape(condition->shape().begin(), condition->shape().end()) {}
+        : condition(std::make_shared<const Array<bool>>(std::move(holds))), condition_shape(condition->shape()) {}
 
     Shape shape(Shapes in) const { return broadcast(name, condition_shape, broadcast(name, in[0], in[1])); }
 

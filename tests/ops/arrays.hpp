@@ -28,8 +28,7 @@ inline Array<double> counting(const std::vector<std::size_t>& shape) {
 /// The same shape and, within the bounds of check_near, the same numbers.
 template <class T = double, class U = double>
 void check_array(const Array<T>& got, const Array<U>& expected, double relative = 0, double absolute = 0) {
-    BOOST_TEST_REQUIRE(
-        Shape(got.shape().begin(), got.shape().end()) == Shape(expected.shape().begin(), expected.shape().end()));
+    BOOST_TEST_REQUIRE(Shape(got.shape()) == Shape(expected.shape()));
     for (std::size_t i = 0; i < got.size(); ++i)
         BOOST_TEST_CONTEXT("element " << i) check_near(got.data()[i], expected.data()[i], relative, absolute);
 }

@@ -1,6 +1,8 @@
 // Arrays: the cure for xtensor's temporaries under C++20, and that ops do not inherit its traps.
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
+
 #include <xtensor/xmath.hpp>
 
 #include <chalkgrad/autograd/tape/tape.hpp>
@@ -56,6 +58,28 @@ BOOST_AUTO_TEST_CASE(a_row_minus_its_mean) { // G47
     expect((a / sum(a, {0}, true)).value(), {{3. / 7, 0.125, 2. / 7}, {4. / 7, 0.875, 5. / 7}});
     expect(layer_norm(a, {}, {}, 1e-30).value(),
         {{std::sqrt(1.5), -std::sqrt(1.5), 0}, {-4 / std::sqrt(14.), 5 / std::sqrt(14.), -1 / std::sqrt(14.)}}, 1e-14);
+}
+
+template <class T> std::string text(const T& x) {
+    std::ostringstream out;
+    out << x;
+    return out.str();
+}
+
+BOOST_AUTO_TEST_CASE(arrays_and_shapes_print) { // with these headers alone
+    const Doubles a{{1, 2.5, -3}, {0, 1e-9, 4}};
+    BOOST_TEST(text(a) == "[[1, 2.5, -3],\n [0, 1e-09, 4]]");
+    BOOST_TEST(text(2. * a) == "[[2, 5, -6],\n [0, 2e-09, 8]]"); // lazy
+    BOOST_TEST(text(xt::xarray<int>{12345678, 2}) == "[12345678, 2]");
+    BOOST_TEST(text(Array<float>{0.1f}) == "[0.1]");
+    BOOST_TEST(text(Array<Dual<double>>{Dual<double>(2, 1)}) == "[2]");
+    BOOST_TEST(text(Doubles(3.)) == "3");
+    BOOST_TEST(text(a.shape()) == "(2, 3)");
+    BOOST_TEST(a.shape() == a.shape()); // and in Boost.Test
+    BOOST_TEST(Shape(a.shape()) == (Shape{2, 3}));
+    BOOST_TEST(Shape(std::vector<int>{4, 0}) == (Shape{4, 0}));
+    BOOST_TEST(text(Shape()) == "()");
+    BOOST_TEST((Shape(Doubles{{1, 2}}.shape()) == Shape{1, 2})); // one row
 }
 
 BOOST_AUTO_TEST_SUITE_END()

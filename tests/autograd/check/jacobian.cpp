@@ -12,6 +12,10 @@
 #include <chalkgrad/ops/reduce/reduce.hpp>
 #include <chalkgrad/ops/reduce/softmax.hpp>
 
+#include <xtensor/xbuilder.hpp>
+#include <xtensor/xmanipulation.hpp>
+#include <xtensor/xmath.hpp>
+
 namespace test_jacobian {
 BOOST_AUTO_TEST_SUITE(jacobian)
 
@@ -87,6 +91,50 @@ BOOST_AUTO_TEST_CASE(hessians) {
             BOOST_TEST(std::abs(hf(i, j) - (gu(i) - gd(i)) / 2e-4) < 1e-7);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(of_several_variables_and_of_intermediates) {
+    Generator rng(7);
+    const Tape t;
+    const auto x = t.variable(rng.standard_normal({3, 2}), "x"), w = t.variable(rng.standard_normal({2}), "w");
+    const auto h = rms_norm(x), y = exp(0.5 * h * w), loss = sum(y);
+    const std::vector<Var<double>> xs = {x, w};
+    const std::vector<Doubles> vs = {rng.standard_normal({3, 2}), rng.standard_normal({2})};
+
+    // A list is its members one by one, by rows as by columns.
+    for (const By by : {By::rows, By::columns}) {
+        const auto j = chalkgrad::jacobian(y, xs, by);
+        BOOST_TEST(largest_difference(j[0], chalkgrad::jacobian(y, x)) < 1e-15);
+        BOOST_TEST(largest_difference(j[1], chalkgrad::jacobian(y, w)) < 1e-15);
+    }
+    BOOST_TEST(largest_difference(jvp(y, xs, vs), jvp(y, x, vs[0]) + jvp(y, w, vs[1])) < 1e-15);
+    const Doubles gy = rng.standard_normal({3, 2});
+    BOOST_TEST(largest_difference(vjp(y, xs, gy)[1], grad(y, xs, gy)[1]) == 0);
+    BOOST_TEST(xt::sum(xt::abs(vjp(h, w, gy)))() == 0); // h does not depend on w: zeros, no refusal
+
+    // The Hessian of all numbers: symmetric, the blocks of the members on its diagonal, hvp its product.
+    const Doubles whole = chalkgrad::hessian(loss, xs), of_x = chalkgrad::hessian(loss, x);
+    BOOST_TEST((Shape(whole.shape()) == Shape{8, 8}));
+    const auto products = hvp(loss, xs, vs);
+    for (std::size_t i = 0; i < 8; ++i) {
+        double product = 0;
+        for (std::size_t j = 0; j < 8; ++j) {
+            BOOST_TEST(std::abs(whole(i, j) - whole(j, i)) < 1e-14);
+            if (i < 6 && j < 6) BOOST_TEST(whole(i, j) == of_x(i, j));
+            product += whole(i, j) * (j < 6 ? vs[0].data()[j] : vs[1].data()[j - 6]);
+        }
+        BOOST_TEST(std::abs(product - (i < 6 ? products[0].data()[i] : products[1].data()[i - 6])) < 1e-13);
+    }
+
+    // An intermediate is varied by itself; what it depends on is held. The chain rule puts them together.
+    const Doubles of_h = chalkgrad::jacobian(y, h);
+    BOOST_TEST(largest_difference(of_h, chalkgrad::jacobian(y, h, By::columns)) < 1e-15);
+    BOOST_TEST(largest_difference(vjp(y, h, gy), grad(y, std::vector{h}, gy)[0]) < 1e-15);
+    BOOST_TEST(largest_difference(jvp(y, h, jvp(h, x, vs[0])), jvp(y, x, vs[0])) < 1e-14);
+    const auto product = h * x; // with h held its slope in x is h
+    BOOST_TEST(largest_difference(
+                   chalkgrad::jacobian(product, std::vector{h, x})[1], Doubles(xt::diag(xt::flatten(h.value())))) == 0);
+    BOOST_TEST(!h.has_grad());
 }
 
 BOOST_AUTO_TEST_CASE(misuse) {

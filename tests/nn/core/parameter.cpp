@@ -24,6 +24,8 @@ BOOST_AUTO_TEST_CASE(a_tied_weight_is_one_leaf_with_the_sum_of_its_gradients) {
     Tape tape;
     Binding<double> on(tape);
     const auto first = on(w), second = on(also);
+    BOOST_TEST(on.variables().size() == 1u);
+    BOOST_TEST(on.variables()[0].line() == first.line());
     BOOST_TEST(first.line() == second.line());
     BOOST_TEST(tape.size() == 1u);
     BOOST_TEST(first.name() == "w");

@@ -1,0 +1,4 @@
+// says: ambiguous
+#include <chalkgrad/autograd/base/array.hpp>
+
+const chalkgrad::Array<double> one_row_of_one{{1}}; // for xtensor the braces may be one pair or two
