@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/autograd/check/report_json.hpp>
 #include <chalkgrad/experiments/report/compare.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 
@@ -27,25 +28,15 @@ struct Point {
 std::vector<Point> points_of(const Exercise& exercise) {
     Generator rng{Seed(6)};
     const CatalogEntry& op = find_op(exercise.op);
-    std::vector<Point> points;
-    for (const Sample& sample : exercise.points(rng)) {
+    return mapped(exercise.points(rng), [&](const Sample& sample) {
         const Tape tape;
         std::vector<Var<double>> inputs;
         const Var<double> y = run_sample(op, sample, tape, &inputs);
-        Point point{sample.name, {}, {}, y.value(), rng.standard_normal(y.shape())};
-        y.backward(point.cotangent);
-        for (const Var<double>& x : inputs) {
-            point.inputs.push_back(x.value());
-            point.gradients.push_back(x.grad());
-        }
-        points.push_back(std::move(point));
-    }
-    return points;
-}
-
-nlohmann::json array_json(const Array<double>& x) {
-    return {{"shape", std::vector<std::size_t>(x.shape().begin(), x.shape().end())},
-        {"numbers", std::vector<double>(x.begin(), x.end())}};
+        const Array<double> cotangent = rng.standard_normal(y.shape());
+        y.backward(cotangent);
+        return Point{sample.name, mapped(inputs, [](const Var<double>& x) { return x.value(); }),
+            mapped(inputs, [](const Var<double>& x) { return x.grad(); }), y.value(), cotangent};
+    });
 }
 
 double distance(const WrongNumber& w) {
@@ -127,7 +118,8 @@ nlohmann::json part_json(const GradedArray& part) {
 } // namespace
 
 std::string exercise_request(const Exercise& exercise) {
-    const auto request = [](const Point& point) {
+    const auto array_json = [](const Array<double>& x) { return detail::json_of(x); };
+    const auto request = [&](const Point& point) {
         return nlohmann::json{{"inputs", mapped(point.inputs, array_json)}, {"cotangent", array_json(point.cotangent)}};
     };
     return nlohmann::json{{"points", mapped(points_of(exercise), request)}}.dump();

@@ -17,10 +17,6 @@ using nlohmann::json;
 
 template <class T> json or_null(const std::optional<T>& value) { return value ? json(*value) : json(); }
 
-json norm_facts(const nn::NormFacts& norm) {
-    return {{"kind", norm.kind}, {"eps", norm.eps}, {"gain", norm.gain}, {"bias", norm.bias}, {"cast", norm.cast}};
-}
-
 /// The matrices of the FFN, or of each expert, that have a bias.
 std::vector<std::string_view> biased_matrices(const nn::ModelDescription& m) {
     const bool experts = m.experts && m.experts->bias;
@@ -100,7 +96,8 @@ json to_json(const Inspection& inspection) {
     const nn::ModelDescription& m = inspection.model;
     const nn::QkNormFacts& qk = m.attention.qk_norm;
     json document = {{"model_type", m.model_type}, {"placement", name(m.placement)}, {"residual", m.residual()},
-        {"norm", norm_facts(m.norm)},
+        {"norm", {{"kind", m.norm.kind}, {"eps", m.norm.eps}, {"gain", m.norm.gain}, {"bias", m.norm.bias},
+                     {"cast", m.norm.cast}}},
         {"qk_norm", {{"axis", qk.axis}, {"kind", qk.kind}, {"learned", qk.learned}, {"note", qk.note}}},
         {"ffn", ffn_facts(m)}, {"attention", attention_facts(m)}, {"width", m.width}, {"vocabulary", m.vocabulary},
         {"layers", m.layer_count()}, {"tied_embeddings", m.tied}, {"parameters", parameters(inspection.ledger)},

@@ -1,5 +1,5 @@
-// A computation taken apart (its tape, the steps of its sweep, what each op's page says), and the page put together from
-// the parts in experiments/present/page.
+// A computation found, recorded, and taken apart (its tape, the steps of its sweep, what each op's page says); and the page,
+// put together from the parts in experiments/present/page.
 #include <chalkgrad/experiments/present/present_page.hpp>
 
 #include <algorithm>
@@ -10,14 +10,17 @@
 #include <nlohmann/json.hpp>
 
 #include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/graph/dot.hpp>
 #include <chalkgrad/autograd/tape/numbers.hpp>
 #include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/experiments/report/derivation.hpp>
 #include <chalkgrad/experiments/report/embedded.hpp>
+#include <chalkgrad/experiments/report/experiment.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
+#include <chalkgrad/nn/layers/catalog.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
 
 namespace chalkgrad {
@@ -25,6 +28,15 @@ namespace chalkgrad {
 using nlohmann::json;
 
 namespace {
+
+/// Draws the cotangent; a single number is a loss, and its cotangent is 1.
+TracedComputation subject(
+    std::string name, std::string title, Var<double> y, std::vector<std::size_t> inputs, std::uint64_t seed) {
+    Generator rng(Seed{seed, 1});
+    Array<double> cotangent = rng.standard_normal(y.shape());
+    if (y.size() == 1) cotangent.fill(1);
+    return {std::move(name), std::move(title), std::move(y), std::move(inputs), std::move(cotangent)};
+}
 
 using Gradients = std::map<std::size_t, std::vector<double>>; // by line
 
@@ -63,6 +75,35 @@ json op_json(const std::string& name) {
 }
 
 } // namespace
+
+TracedComputation find_subject(const std::string& command, const std::string& name, std::uint64_t seed) {
+    std::vector<std::string> known;
+    for (const nn::BlockEntry& block : nn::blocks()) {
+        known.push_back(block.name);
+        if (name != block.name) continue;
+        const nn::Recorded recorded = block.record(Tape(), seed);
+        return subject(block.name, block.formula, recorded.output, recorded.input_lines(), seed);
+    }
+    for (const CatalogEntry& op : catalog()) {
+        known.emplace_back(op.name);
+        if (name != op.name) continue;
+        Generator rng{Seed(seed)};
+        return subject(op.name, op.formula, run_sample(op, op.samples(rng).at(0), Tape()), {}, seed);
+    }
+    for (const Experiment& experiment : experiments()) {
+        known.push_back(experiment.name);
+        if (name != experiment.name) continue;
+        const Var<double> y = Report::tape_of(name, [&](Report& report) { experiment.run(report, {}); });
+        if (!y)
+            throw Error(
+                fmt::format("{}: the experiment '{}' shows no tape of its own; take a block ('chalkgrad list blocks')",
+                    command, name));
+        y.tape().zero_grad(); // of the experiment's own sweeps
+        return subject(name, experiment.question, y, {}, seed);
+    }
+    throw Error(fmt::format("{}: there is no block, op or experiment '{}'{}; 'chalkgrad list blocks' shows the blocks",
+        command, name, did_you_mean(name, known)));
+}
 
 json stepping_json(const TracedComputation& subject) {
     const Tape tape = subject.y.tape();

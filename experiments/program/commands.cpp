@@ -18,10 +18,10 @@ T Command::option(
 #define CHALKGRAD_INSTANTIATE(T) \
     template T Command::option(T&, const char*, const char*, const std::string&, Given, const T&);
 CHALKGRAD_INSTANTIATE(std::string)
-CHALKGRAD_INSTANTIATE(std::vector<std::string>)
-CHALKGRAD_INSTANTIATE(std::filesystem::path)
-CHALKGRAD_INSTANTIATE(std::optional<std::string>)
-CHALKGRAD_INSTANTIATE(std::optional<std::filesystem::path>)
+CHALKGRAD_INSTANTIATE(Words)
+CHALKGRAD_INSTANTIATE(Path)
+CHALKGRAD_INSTANTIATE(Word)
+CHALKGRAD_INSTANTIATE(std::optional<Path>)
 CHALKGRAD_INSTANTIATE(std::optional<double>)
 CHALKGRAD_INSTANTIATE(std::optional<std::int64_t>)
 CHALKGRAD_INSTANTIATE(std::optional<std::size_t>)

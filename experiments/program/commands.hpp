@@ -112,7 +112,7 @@ int run_list(const std::string& what, bool json);
 /// goes to standard error as it is. Throws Error, which begins with `who`, when there is no such file; when it does not
 /// compile, and when headers or library are not where they should be.
 nlohmann::json answer_of(const char* who, const std::string& file, const char* main,
-    const std::function<void(const std::filesystem::path& folder)>& run, const std::vector<std::string>& flags = {});
+    const std::function<void(const Path& folder)>& run, const Words& flags = {});
 
 // ---- on the terminal: colours and progress only where a person looks on
 

@@ -40,7 +40,7 @@ std::pair<std::string, std::string> split(const std::string& text, const char* o
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::vector<FileOperand> read_operands(const std::vector<std::string>& given, const char* option) {
+std::vector<FileOperand> read_operands(const Words& given, const char* option) {
     std::vector<FileOperand> operands;
     for (const std::string& text : given) {
         const auto [name, path] = split(text, option, "NAME=FILE.npy");
@@ -52,15 +52,15 @@ std::vector<FileOperand> read_operands(const std::vector<std::string>& given, co
     return operands;
 }
 
-void require_distinct(std::vector<std::string> names) {
+void require_distinct(Words names) {
     std::sort(names.begin(), names.end());
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
         throw Error(fmt::format("eval: '{}' is given twice; keep one", *twice));
 }
 
-Attributes read_attributes(const std::vector<std::string>& given) {
+Attributes read_attributes(const Words& given) {
     Attributes attributes;
-    std::vector<std::string> names;
+    Words names;
     for (const std::string& text : given) {
         const auto [key, value] = split(text, "--attr", "KEY=VALUE");
         const nlohmann::json parsed = nlohmann::json::parse(value, nullptr, false);
@@ -114,7 +114,7 @@ std::string cotangent_path(const std::string& text, const char* op) {
 /// The output, then the gradients if there is a cotangent.
 std::vector<OpResult> results_of(const CatalogEntry& op, Dtype dtype, const EvalOptions& options) {
     OpArguments given{read_operands(options.inputs, "--in"), read_operands(options.constants, "--const"), {}};
-    std::vector<std::string> names;
+    Words names;
     for (const auto* list : {&given.inputs, &given.constants})
         for (const FileOperand& operand : *list) names.push_back(operand.name);
     require_distinct(names);
@@ -167,7 +167,7 @@ int run_eval(const EvalOptions& options) {
     for (const std::string& text : options.compared) holds = agrees(text, results, dtype->second, said) && holds;
     FileSet files;
     for (const OpResult& result : results) {
-        const std::filesystem::path path = options.out / (result.name + ".npy");
+        const Path path = options.out / (result.name + ".npy");
         files.add(path, npy_file(result.file));
         const Shape shape(result.file.shape.begin(), result.file.shape.end());
         said += fmt::format("{} {} {}\n", path.string(), to_string(shape), name(result.file.type));

@@ -77,7 +77,7 @@ void show_printed(const std::string& printed) {
 }
 
 /// Runs the student's program. Throws Error where it ends in any other way than it should.
-void run_limited(const std::vector<std::string>& command, const std::string& file) {
+void run_limited(const Words& command, const std::string& file) {
     const Ended ended = run_program(command);
     show_printed(ended.out);
     if (!ended.failure.empty())
@@ -92,15 +92,9 @@ void run_limited(const std::vector<std::string>& command, const std::string& fil
             "exercise: {} crashed ({}); look for an index beyond the end of an array", file, strsignal(-ended.status)));
 }
 
-bool uses_word(std::string_view code, std::string_view word) {
-    bool found = false;
-    scan_code(code, [&](std::string_view piece, char kind) { found = found || (kind == 'w' && piece == word); });
-    return found;
-}
-
 /// What the program of a student's file answers. Throws Error where the file is not for this exercise.
 nlohmann::json checked_answer(const Exercise& exercise, const std::string& file) {
-    const auto run = [&](const std::filesystem::path& folder) {
+    const auto run = [&](const Path& folder) {
         write_file(folder / "request.json", exercise_request(exercise));
         run_limited({folder / "check", exercise.name, folder / "request.json", folder / "answer.json"}, file);
     };
@@ -129,7 +123,10 @@ int check(const ExerciseCommand& command) {
     const Exercise& exercise = find_exercise(command.name);
     Grade result = grade(exercise, checked_answer(exercise, command.file));
     // Right numbers are right numbers; but an op of the library in the place of a derivation should not go unnoticed.
-    if (uses_word(read_file(command.file), "Tape"))
+    bool uses_tape = false;
+    scan_code(read_file(command.file),
+        [&](std::string_view piece, char kind) { uses_tape = uses_tape || (kind == 'w' && piece == "Tape"); });
+    if (uses_tape)
         result.notes.emplace_back(
             "Your file uses a Tape: that lets chalkgrad differentiate. The exercise is to write the gradient by hand.");
     if (command.json) fmt::print("{}", json_text(to_json(result)));
@@ -144,14 +141,6 @@ int list(const ExerciseCommand& command) {
     return 0;
 }
 
-void write_starter(const Exercise& exercise, const std::string& output) {
-    if (std::filesystem::exists(output))
-        throw Error(
-            fmt::format("exercise: {} is there already, and may be your work; give another name to -o", output));
-    write_file(output, exercise.starter());
-    fmt::print("{} is yours to fill in. Then: chalkgrad exercise check {} {}\n", output, exercise.name, output);
-}
-
 int show(const ExerciseCommand& command) {
     const Exercise& e = find_exercise(command.name);
     if (command.hint) {
@@ -161,8 +150,15 @@ int show(const ExerciseCommand& command) {
         return 0;
     }
     if (command.starter) {
-        if (command.output.empty()) fmt::print("{}", e.starter());
-        else write_starter(e, command.output);
+        if (std::filesystem::exists(command.output))
+            throw Error(fmt::format(
+                "exercise: {} is there already, and may be your work; give another name to -o", command.output));
+        if (command.output.empty()) {
+            fmt::print("{}", e.starter());
+            return 0;
+        }
+        write_file(command.output, e.starter());
+        fmt::print("{0} is yours to fill in. Then: chalkgrad exercise check {1} {0}\n", command.output, e.name);
         return 0;
     }
     std::string points;

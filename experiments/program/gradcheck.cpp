@@ -71,7 +71,7 @@ std::vector<Task> tasks_of(const GradcheckCommand& command) {
         for (const nn::BlockEntry& block : nn::blocks()) add_block(tasks, block, seed);
     }
     for (const std::string& name : command.ops) {
-        std::vector<std::string> known;
+        Words known;
         const std::size_t before = tasks.size();
         for (const CatalogEntry& op : catalog()) {
             known.emplace_back(op.name);
@@ -138,7 +138,7 @@ int main(int, char** argument) {
 /// The reports of all checks that the file registers with CHALKGRAD_GRADCHECK. Throws Error if the file is missing, does
 /// not compile (the compiler's words go to standard error), registers nothing, or a check throws.
 nlohmann::json reports_of_file(const std::string& file, const GradcheckOptions& options) {
-    nlohmann::json reports = answer_of("gradcheck", file, around_checks, [&](const std::filesystem::path& folder) {
+    nlohmann::json reports = answer_of("gradcheck", file, around_checks, [&](const Path& folder) {
         if (run_and_wait({folder / "check", folder / "answer.json", fmt::format("{}", options.seed),
                 fmt::format("{}", options.tolerance)}) != 0)
             throw Error(fmt::format("gradcheck: the program made of {} left no reports", file));

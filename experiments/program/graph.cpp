@@ -53,22 +53,6 @@ struct Recorded {
     }
 };
 
-/// A block of the catalogue, with numbers: it is small.
-Recorded record_block(const std::string& name) {
-    const nn::BlockEntry& block = nn::find_block(name);
-    const Tape tape;
-    const nn::Recorded recorded = block.record(tape, 0);
-    return {tape, recorded.input_lines(), recorded.output.line(), block.name, block.formula};
-}
-
-/// One block of each kind that a model has, at full size and without numbers.
-Recorded record_config(const std::filesystem::path& config) {
-    const nn::ModelDescription model = inspect_config("graph", config).model;
-    const Tape tape(Tape::Mode::shapes_only);
-    const nn::Recorded recorded = nn::record_blocks(tape, model);
-    return {tape, recorded.input_lines(), recorded.output.line(), model.model_type, std::string(model.residual())};
-}
-
 std::string format_of(const GraphCommand& command) {
     std::string format = command.format.value_or("");
     if (format.empty() && command.output) format = command.output->extension().string().erase(0, 1);
@@ -106,14 +90,6 @@ Recorded composed(const Recorded& recorded) {
     return {parts.tape, inputs, parts.line[recorded.output], recorded.title, recorded.formula};
 }
 
-/// A sweep with a fixed random cotangent, all gradients kept.
-void sweep(const Recorded& recorded) {
-    keep_all_gradients(recorded.tape);
-    const Var<double> y = line_at(recorded.tape, recorded.output);
-    Generator rng(0);
-    y.backward(rng.standard_normal(y.shape()));
-}
-
 /// The block's Jacobian as a formula, once the numbers agree with it.
 std::optional<BlockJacobian> checked_jacobian(const Recorded& recorded) {
     constexpr std::size_t most = 256; // numbers in x: the check takes a sweep for each of several parts
@@ -141,7 +117,9 @@ Drawing drawing_of(const Recorded& recorded, const GraphCommand& command) {
     if (command.values && recorded.tape.shapes_only())
         throw Error("graph: --values needs numbers, and a whole model is recorded without; draw one block");
     if (command.values) {
-        sweep(recorded);
+        keep_all_gradients(recorded.tape);
+        const Var<double> y = line_at(recorded.tape, recorded.output);
+        y.backward(Generator(0).standard_normal(y.shape()));
         options.notes = value_notes(recorded.tape);
     }
     Drawing drawing = draw_at_most(recorded.graph, options, most_boxes, coarser);
@@ -152,11 +130,22 @@ Drawing drawing_of(const Recorded& recorded, const GraphCommand& command) {
 }
 
 std::vector<Recorded> record(const GraphCommand& command) {
-    std::vector<std::string> blocks = command.side_by_side;
+    Words blocks = command.side_by_side;
     if (!command.block.empty()) blocks.insert(blocks.begin(), command.block);
     std::vector<Recorded> list;
-    for (const std::string& block : blocks) list.push_back(record_block(block));
-    if (command.config) list.push_back(record_config(*command.config));
+    for (const std::string& name : blocks) {
+        const nn::BlockEntry& block = nn::find_block(name);
+        const Tape tape;
+        const nn::Recorded recorded = block.record(tape, 0);
+        list.push_back({tape, recorded.input_lines(), recorded.output.line(), block.name, block.formula});
+    }
+    if (command.config) { // one block of each kind that the model has, at full size and without numbers
+        const nn::ModelDescription model = inspect_config("graph", *command.config).model;
+        const Tape tape(Tape::Mode::shapes_only);
+        const nn::Recorded recorded = nn::record_blocks(tape, model);
+        list.push_back(
+            {tape, recorded.input_lines(), recorded.output.line(), model.model_type, std::string(model.residual())});
+    }
     if (list.empty())
         throw Error("graph: give a block ('chalkgrad list blocks' shows them), or a model's config.json with --config");
     if (command.level == "composed")

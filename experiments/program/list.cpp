@@ -30,7 +30,7 @@ std::vector<Item> items(const std::string& what) {
     } else if (what == "exercises") {
         for (const Exercise& e : exercises()) list.push_back({e.name, e.purpose, e.section});
     } else {
-        const std::vector<std::string> known = {"ops", "experiments", "blocks", "models", "exercises"};
+        const Words known = {"ops", "experiments", "blocks", "models", "exercises"};
         throw Error(
             fmt::format("list: there is no list of '{}'{}; choose ops, experiments, blocks, models or exercises", what,
                 did_you_mean(what, known)));

@@ -36,7 +36,7 @@ int refuse(std::string_view message) {
 
 /// A word in the place of a command that is none: CLI11 would call it an unexpected argument.
 void check_command(const CLI::App& app, int argc, char** argv) {
-    std::vector<std::string> names;
+    Words names;
     for (const CLI::App* const command : app.get_subcommands({})) names.push_back(command->get_name());
     if (argc < 2)
         throw Error(fmt::format("give a command: {}; 'chalkgrad --help' says what they do", fmt::join(names, ", ")));

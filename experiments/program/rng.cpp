@@ -60,7 +60,7 @@ const Kind& kind_of(const RngOptions& options) {
 std::array<std::string, 2> parameters_of(const RngOptions& options, const Kind& kind) {
     const std::array named{std::pair("loc", &options.loc), std::pair("scale", &options.scale),
         std::pair("low", &options.low), std::pair("high", &options.high)};
-    std::vector<std::string> placed = options.parameters;
+    Words placed = options.parameters;
     if (kind.name == "integers" && placed.size() == 1 && !options.low && !options.high)
         placed.insert(placed.begin(), "0");
     const std::size_t allowed = kind.parameters[0].empty() ? 0 : 2;

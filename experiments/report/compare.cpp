@@ -12,11 +12,6 @@
 #include <chalkgrad/autograd/base/shape.hpp>
 
 namespace chalkgrad {
-namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-
-} // namespace
 
 double ulp(double value, Dtype dtype) {
     int digits = 0, least_exponent = 0;
@@ -51,7 +46,7 @@ Comparison compare(const Array<double>& got, const Array<double>& want, const Al
                     : distance <= allowed ? distance / allowed
                                           : std::max(distance / allowed, 1 + 1e-15);
         } else if (!(g == w || (std::isnan(g) && std::isnan(w)))) {
-            distance = share = inf;
+            distance = share = std::numeric_limits<double>::infinity();
         }
         if (std::isfinite(w)) largest_want = std::max(largest_want, std::abs(w));
         largest_distance = std::max(largest_distance, distance);

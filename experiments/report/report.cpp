@@ -1,7 +1,8 @@
-// What an experiment found, as JSON and as files.
+// What an experiment found, as JSON and as files; tables as CSV.
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
+#include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 #include <chalkgrad/experiments/report/report.hpp>
 
@@ -11,6 +12,7 @@
 #include <ostream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace chalkgrad {
@@ -25,15 +27,37 @@ bool within(double value, double expected, Tolerance tolerance) {
 }
 
 bool is_file_name(std::string_view name) {
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-               c == '.';
-    };
+    constexpr std::string_view fitting = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     return !name.empty() && name.size() <= 100 && name[0] != '.' && name[0] != '-' &&
-           std::all_of(name.begin(), name.end(), fits);
+           name.find_first_not_of(fitting) == name.npos;
 }
 
+std::string field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    return '"' + replaced(text, "\"", "\"\"") + '"';
+}
+
+std::string field(double number) { return fmt::format("{:.17g}", number); }
+std::string field(std::int64_t number) { return fmt::format("{}", number); }
+
 } // namespace
+
+std::string to_csv(const Table& table) {
+    const auto word = [](const std::string& column) { return field(column); };
+    const auto value = [](const Cell& cell) {
+        return std::visit([](const auto& value) { return field(value); }, cell.value());
+    };
+    std::string csv = fmt::format("{}\n", fmt::join(mapped(table.columns, word), ","));
+    for (const std::vector<Cell>& row : table.rows) {
+        if (row.size() != table.columns.size())
+            throw Error(
+                fmt::format("to_csv: table '{}' has a row of {} cells under {} columns; give each row one cell a "
+                            "column",
+                    table.name, row.size(), table.columns.size()));
+        csv += fmt::format("{}\n", fmt::join(mapped(row, value), ","));
+    }
+    return csv;
+}
 
 Report::Report(std::string experiment, bool own_seed) : experiment_(std::move(experiment)), own_seed_(own_seed) {
     if (!is_file_name(experiment_))
@@ -128,10 +152,12 @@ std::vector<Report::File> Report::files() const {
         add(name, "csv", [csv = to_csv(table)] { return csv; });
         add(name, "json", [text = json_text(document)] { return text; });
     };
-    const auto add_picture = [&](const auto& picture) {
-        add_data(picture.name, to_table(picture), chalkgrad::to_json(picture));
-        for (const char* const format : {"svg", "pdf", "png"})
-            add(picture.name, format, [&picture, format] { return render(picture, format); });
+    const auto add_picture = [&](const std::string& name, const auto& draw) {
+        for (const char* const format : {"svg", "pdf", "png"}) add(name, format, [=] { return draw(format); });
+    };
+    const auto add_plot = [&](const auto& plot) {
+        add_data(plot.name, to_table(plot), chalkgrad::to_json(plot));
+        add_picture(plot.name, [&plot](const char* format) { return render(plot, format); });
     };
 
     Table numbers{"", {"name", "value", "expected", "tolerance", "tolerance_kind", "source", "verdict"}, {}};
@@ -145,12 +171,11 @@ std::vector<Report::File> Report::files() const {
     add_data("", numbers, to_json());
 
     for (const Table& table : tables_) add_data(table.name, table, chalkgrad::to_json(table));
-    for (const Plot& plot : plots_) add_picture(plot);
-    for (const HeatMap& map : maps_) add_picture(map);
+    for (const Plot& plot : plots_) add_plot(plot);
+    for (const HeatMap& map : maps_) add_plot(map);
     for (const Graph& graph : graphs_) {
         add(graph.name, "dot", [&graph] { return graph.dot; });
-        for (const char* const format : {"svg", "pdf", "png"})
-            add(graph.name, format, [&graph, format] { return render_dot(graph.dot, format); });
+        add_picture(graph.name, [&graph](const char* format) { return render_dot(graph.dot, format); });
     }
     parallel_for(files.size(), [&](std::size_t i) { files[i].bytes = makers[i](); });
     return files;

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include <chalkgrad/autograd/base/error.hpp>
-#include <chalkgrad/experiments/report/parallel.hpp>
 #include <chalkgrad/experiments/report/html.hpp>
+#include <chalkgrad/experiments/report/parallel.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 
