@@ -199,7 +199,7 @@ Column Differences<U>::along(const std::vector<Move>& direction, const std::vect
     go_to(lines);
     moves_.assign(here_.y.size(), 0);
 
-    Column column{unknown(here_.y.size()), {}, true};
+    Column column{unknown_slopes(here_.y.size()), {}, true};
     const bool confirmed = expected != nullptr && std::any_of(lengths_.begin(), lengths_.end(), [&](double length) {
         // A wider stencil may step over what the function does.
         return short_fraction * length <= lengths_.back() &&

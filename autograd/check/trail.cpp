@@ -7,7 +7,7 @@
 
 namespace chalkgrad::detail {
 
-Slopes unknown(std::size_t n) {
+Slopes unknown_slopes(std::size_t n) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     return {std::vector<double>(n, nan), std::vector<double>(n, nan)};
 }
@@ -20,7 +20,9 @@ void keep_better(Slopes& best, std::size_t i, double slope, double error) {
 
 template <class U>
 Trail<U>::Trail(std::size_t outputs)
-    : best(unknown(outputs)), last_(outputs, {std::numeric_limits<U>::quiet_NaN(), U(0)}), last_noise_(outputs, U(0)) {}
+    : best(unknown_slopes(outputs)),
+      last_(outputs, {std::numeric_limits<U>::quiet_NaN(), U(0)}),
+      last_noise_(outputs, U(0)) {}
 
 template <class U> void Trail<U>::add(std::size_t i, Estimate<U> estimate, U noise) {
     if (!std::isfinite(estimate.slope)) return;

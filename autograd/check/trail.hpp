@@ -15,7 +15,7 @@ struct Slopes {
 };
 
 /// `n` of them, all NaN.
-Slopes unknown(std::size_t n);
+Slopes unknown_slopes(std::size_t n);
 /// Takes a slope for output element i if it is known better than the best so far.
 void keep_better(Slopes& best, std::size_t i, double slope, double error);
 
