@@ -103,9 +103,10 @@ Sizes::Sizes(const Block& block, const Matrix& numbers) : row(block.rows, 0), co
 }
 
 double CheckedProgram::size_of(const Var<double>& v) {
+    const double* const numbers = v.data(); // asked once: a handle is checked each time
     double size = 0;
-    for (std::size_t i = 0; i < v.size(); ++i)
-        if (std::isfinite(v.data()[i])) size = std::max(size, std::abs(v.data()[i]));
+    for (std::size_t i = 0, n = v.size(); i < n; ++i)
+        if (std::isfinite(numbers[i])) size = std::max(size, std::abs(numbers[i]));
     return size;
 }
 
@@ -130,8 +131,9 @@ std::vector<Array<double>> draw_directions(const CheckedProgram& s, Generator& r
 
 Array<double> draw_cotangent(const Var<double>& y, Generator& rng) {
     Array<double> w = rng.standard_normal(y.shape());
+    const double* const values = y.data();
     for (std::size_t i = 0; i < w.size(); ++i)
-        if (!std::isfinite(y.data()[i])) w.data()[i] = 0;
+        if (!std::isfinite(values[i])) w.data()[i] = 0;
     return w;
 }
 

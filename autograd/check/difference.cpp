@@ -27,17 +27,6 @@ template <class U> constexpr int needed = std::is_same_v<U, double> ? 2 : 1;
 template <class U> constexpr double suspicious_at = 1e-10;
 template <> constexpr double suspicious_at<double> = 1e-7;
 
-Slopes unknown(std::size_t n) {
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    return {std::vector<double>(n, nan), std::vector<double>(n, nan)};
-}
-
-void keep_better(Slopes& best, std::size_t i, double slope, double error) {
-    if (!std::isfinite(slope) || error >= best.error[i]) return;
-    best.slope[i] = slope;
-    best.error[i] = error;
-}
-
 /// Steps from the largest down.
 template <class U> std::vector<U> steps_of(std::span<const double> fractions, const std::vector<double>& lengths) {
     std::vector<U> steps;
@@ -45,29 +34,13 @@ template <class U> std::vector<U> steps_of(std::span<const double> fractions, co
         for (const double length : lengths) steps.push_back(step_of<U>(fraction, length));
     std::sort(steps.begin(), steps.end(), std::greater<>());
     steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+    // Two that are no power of two apart are not rounded alike.
+    if constexpr (std::is_same_v<U, double>)
+        for (std::size_t n = 1; n < steps.size(); n += 2) steps[n] *= 0.75;
     return steps;
 }
 
 } // namespace
-
-template <class U>
-Trail<U>::Trail(std::size_t outputs)
-    : best(unknown(outputs)), last_(outputs, {std::numeric_limits<U>::quiet_NaN(), U(0)}) {}
-
-template <class U> void Trail<U>::add(std::size_t i, Estimate<U> estimate, U noise) {
-    if (!std::isfinite(estimate.slope)) return;
-    Estimate<U>& last = last_[i];
-    const U apart = std::abs(last.slope - estimate.slope);
-    const auto believe = [&](U slope, U error) { // at least two digits of it, or as many as rounding leaves
-        if (error <= std::max(std::abs(slope) / 100, 10 * noise))
-            keep_better(best, i, static_cast<double>(slope), static_cast<double>(error));
-    };
-    if (std::abs(static_cast<U>(best.slope[i]) - estimate.slope) > 10 * static_cast<U>(best.error[i]) + 1000 * noise)
-        best.slope[i] = best.error[i] = std::numeric_limits<double>::quiet_NaN(); // what smaller steps do not bear out
-    believe(last.slope, std::max(last.error, apart - noise));
-    believe(estimate.slope, std::max(estimate.error, apart));
-    last = estimate;
-}
 
 template <class U> void Differences<U>::at(U t, Values& values) {
     for (std::size_t k = 0; k < direction_->size(); ++k) {
@@ -170,6 +143,7 @@ template <class U> bool Differences<U>::central(U h, Trail<U>& trail) {
             down[k] = points_[2 * k + 1].y[i];
             largest = std::max({largest, std::abs(up[k]), std::abs(down[k])});
         }
+        if (moves_[i] && largest == std::abs(here_.y[i]) && std::equal(up, up + n, down)) continue;
         Estimate<U> estimate = central_estimate<n>(up, down, step);
         const U noise = 8 * epsilon<U> * largest / h;
         estimate.error = error_of(estimate.error, noise, h);
@@ -191,6 +165,7 @@ template <class U> bool Differences<U>::one_sided(U signed_h, bool leaves_kink, 
     const U h = direction_->size() == 1 ? (origin_[0] + signed_h) - origin_[0] : signed_h;
     for (std::size_t i = 0; i < here_.y.size(); ++i) {
         const U f0 = here_.y[i], f1 = points_[0].y[i], f2 = points_[1].y[i], f3 = points_[2].y[i], f4 = points_[3].y[i];
+        if (moves_[i] && f0 == f1 && f0 == f2 && f0 == f3 && f0 == f4) continue;
         const U fourth = (-25 * f0 + 48 * f1 - 36 * f2 + 16 * f3 - 3 * f4) / (12 * h);
         const U third = (-11 * f0 + 18 * f1 - 9 * f2 + 2 * f3) / (6 * h);
         const U largest = std::max({std::abs(f0), std::abs(f1), std::abs(f2), std::abs(f3), std::abs(f4)});
@@ -222,8 +197,9 @@ Column Differences<U>::along(const std::vector<Move>& direction, const std::vect
     for (const Move& move : direction) origin_.push_back(program_.values(move.leaf)[move.element]);
     bent_ = false;
     go_to(lines);
+    moves_.assign(here_.y.size(), 0);
 
-    Column column{unknown(here_.y.size()), {}, true};
+    Column column{unknown_slopes(here_.y.size()), {}, true};
     const bool confirmed = expected != nullptr && std::any_of(lengths_.begin(), lengths_.end(), [&](double length) {
         // A wider stencil may step over what the function does.
         return short_fraction * length <= lengths_.back() &&
@@ -252,6 +228,8 @@ template <class U> void Differences<U>::measure(Column& column) {
             slopes = middle.best;
         };
     try_all([&](U h) { return central(h, middle); });
+    for (std::size_t i = 0; i < moves_.size(); ++i)
+        moves_[i] = !bent_ && std::isfinite(column.slope[i]) && column.slope[i] != 0;
     if (!found) // close to a kink: look away from it
         try_all([&](U h) { return one_sided(h, false, middle) || one_sided(-h, false, middle); });
     if (!found) on_kink(column);
@@ -334,14 +312,16 @@ template <class U> void Differences<U>::look_closer(Column& column, Trail<U>& mi
             column.error[i] = is_left ? left.error[i] : right.error[i];
             continue;
         }
-        keep_better(column, i, l, left.error[i]);
-        keep_better(column, i, r, right.error[i]);
+        for (const Slopes* side :
+            {&left, &right}) { // one without two digits is known as far as it agrees with the other
+            const double slope = side->slope[i], apart = std::abs(slope - column.slope[i]);
+            const bool rough = side->error[i] > std::max(std::abs(slope), std::abs(column.slope[i])) / 100;
+            keep_better(column, i, slope, rough ? std::max(apart, side->error[i]) : side->error[i]);
+        }
     }
     if (!column.declared) column.both_sides.emplace(left, right);
 }
 
-template class Trail<double>;
-template class Trail<long double>;
 template class Differences<double>;
 template class Differences<long double>;
 

@@ -7,11 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include <chalkgrad/autograd/check/trail.hpp>
 #include <chalkgrad/autograd/tape/replay.hpp>
 
 namespace chalkgrad::detail {
-
-template <class U> struct Estimate { U slope, error; };
 
 /// The weights of central slopes over one, two, …, n steps in a slope of order 2n.
 template <class U, int n>
@@ -48,12 +47,6 @@ inline constexpr double short_fraction = 6e-5;
 /// times that is allowed for. That is a guess: it holds where the slope is also what was expected.
 template <class U> U short_error(U distance, U size) { return distance * std::min(U(1), 100 * distance / size); }
 
-/// Slopes of all output elements along one direction, with estimates of their absolute errors; NaN where no difference was
-/// finite.
-struct Slopes {
-    std::vector<double> slope, error;
-};
-
 /// The slopes along one direction. Where the point lies on a kink, `both_sides` has the slopes on its left and on its right, and
 /// the column itself their mean.
 struct Column : Slopes {
@@ -66,20 +59,6 @@ struct Column : Slopes {
 struct Expected {
     std::vector<double> slope, size;
     double tolerance = 0; ///< as a fraction of the size
-};
-
-/// Estimates from ever smaller steps. Each is believed as far as the one from the next step agrees: steps that leave the domain, or
-/// outrun the function, give estimates that look good by chance, but no two of the same value.
-template <class U> class Trail {
-public:
-    explicit Trail(std::size_t outputs);
-    /// `noise`: what rounding alone may make of this slope.
-    void add(std::size_t i, Estimate<U> estimate, U noise);
-
-    Slopes best;
-
-private:
-    std::vector<Estimate<U>> last_;
 };
 
 /// How much of a slope dy/dx may be lost to rounding inside ops, of relative size epsilon: numbers of the size of x / length are
@@ -134,6 +113,8 @@ private:
     std::vector<double> lengths_;                ///< largest first
     std::vector<U> origin_;                      ///< what the moved elements are at the point
     Values here_, points_[2 * central_steps<U>]; ///< here_ holds for all directions with the same lines
+    std::vector<char>
+        moves_;         ///< by output: large steps see a slope, and no kink; small ones that see none are too small
     bool bent_ = false; ///< a second difference did not shrink with the step: a kink that no op declares
 };
 

@@ -23,7 +23,24 @@ struct Suspects {
 /// Whether differences of several steps agree far better than with the backward.
 bool is_clear(double gap, double error) { return std::isfinite(error) && std::abs(gap) > 10 * error; }
 
-/// The clearest columns; none where an element is wrong anyway.
+/// Whether an element is wrong by more than what looks so by chance.
+bool is_far_off(const CheckedProgram& s, const Block& b, std::size_t i, std::size_t k, double size) {
+    return b.is_wrong(i, k, size, std::max(1e-5, s.options.tolerance));
+}
+
+/// Whether a backward gives numbers of single precision, many and none of them round: its error changes from point to point.
+bool in_single_precision(const Block& b) {
+    std::size_t telling = 0;
+    for (const double v : b.analytic) {
+        if (v != static_cast<double>(static_cast<float>(v))) return false;
+        int exponent;
+        const double scaled = std::frexp(v, &exponent) * 0x1p12;
+        telling += scaled != std::trunc(scaled);
+    }
+    return telling >= 8;
+}
+
+/// The clearest columns; none where an element is wrong by far.
 std::vector<Suspects> suspects_of(const CheckedProgram& s, Jacobians& jacobians) {
     std::vector<Suspects> all;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
@@ -33,13 +50,15 @@ std::vector<Suspects> suspects_of(const CheckedProgram& s, Jacobians& jacobians)
             Block& b = jacobians.block(y, x);
             const Sizes sizes(b, b.numeric);
             const double size = std::max(sizes.largest(), CheckedProgram::size_of(s.outputs[y]) / s.shortest(x));
+            const double lost =
+                in_single_precision(b) ? 1e-3 : 5e-2; // over a step of a fiftieth of the length, the largest
             bool wrong = false;
             b.each([&](std::size_t i, std::size_t j, std::size_t k) {
                 const double gap = b.analytic[k] - b.numeric[k];
                 if (b.on_kink[j] || !is_clear(gap, b.error[k])) return;
-                wrong |= b.is_wrong(i, k, sizes.of(i, j), s.options.tolerance);
+                wrong |= is_far_off(s, b, i, k, sizes.of(i, j));
                 // What the forward loses where it adds large numbers to it is the same at all points.
-                if (std::abs(gap) <= 10 * s.options.identity_tolerance * size + 1e-3 * b.rounding[i]) return;
+                if (std::abs(gap) <= 10 * s.options.identity_tolerance * size + lost * b.rounding[i]) return;
                 Suspects& column = columns[j];
                 column.elements.push_back({&b, i, first + i, k, gap});
                 column.clearest = std::max(column.clearest, std::abs(gap) / (b.error[k] + 1e-300));
@@ -59,24 +78,13 @@ std::vector<Suspects> suspects_of(const CheckedProgram& s, Jacobians& jacobians)
     return all;
 }
 
-/// Whether a backward gives numbers of single precision, many and none of them round: its error changes from point to point.
-bool in_single_precision(const Block& b) {
-    std::size_t telling = 0;
-    for (const double v : b.analytic) {
-        if (v != static_cast<double>(static_cast<float>(v))) return false;
-        int exponent;
-        const double scaled = std::frexp(v, &exponent) * 0x1p12;
-        telling += scaled != std::trunc(scaled);
-    }
-    return telling >= 8;
-}
-
 } // namespace
 
 void find_repeated(CheckedProgram& s, Jacobians& jacobians) {
     std::vector<Suspects> suspects = suspects_of(s, jacobians);
+    if (suspects.empty()) return;
     for (Block& b : jacobians.blocks) b.nearby.assign(b.stored(), 0);
-    int points = 0;
+    int points = 0; // at which the kinks are where they were
     const auto look_again = [&] {
         fill_backward(s, jacobians, &Block::nearby);
         Replay<double> there(s.outputs);
@@ -100,12 +108,21 @@ void find_repeated(CheckedProgram& s, Jacobians& jacobians) {
         } catch (const std::exception&) { // an op refuses such numbers
             s.restore();
         }
-    if (points < 3) return;
+    if (points < (suspects.empty() ? 1 : 3)) return;
     for (const Suspects& column : suspects)
         for (const Suspect& one : column.elements) {
             one.block->off.resize(one.block->stored(), 0);
             one.block->off[one.at] = 1;
         }
+    if (!suspects.empty()) return;
+    for (Block& b : jacobians.blocks) { // nothing is off for certain: by chance the differences agreed among themselves
+        const Sizes sizes(b, b.numeric);
+        b.each([&](std::size_t i, std::size_t j, std::size_t k) {
+            const double gap = std::abs(b.analytic[k] - b.numeric[k]), size = sizes.of(i, j);
+            if (!b.on_kink[j] && b.is_wrong(i, k, size, s.options.tolerance) && !is_far_off(s, b, i, k, size))
+                b.error[k] = std::max(b.error[k], gap);
+        });
+    }
 }
 
 } // namespace chalkgrad::detail

@@ -49,7 +49,7 @@ double lost_by_rounding(CheckedProgram& s, std::size_t y, const Array<double>& w
     return lost;
 }
 
-/// J v for output y where s.program stands, by dual numbers or by differences in double.
+/// J v for output y where s.program stands, by dual numbers or by differences in double; v is in proportion to the inputs.
 Column slopes_along(CheckedProgram& s, std::size_t y, const std::vector<Array<double>>& v) {
     const std::size_t line = s.output_lines[y];
     if (s.has_dual) {
@@ -62,14 +62,23 @@ Column slopes_along(CheckedProgram& s, std::size_t y, const std::vector<Array<do
     }
     Replay<double> program(s.outputs);
     std::vector<Move> moves;
-    double shortest = HUGE_VAL;
+    double length = 1;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {
         const std::size_t leaf = s.inputs[x].line();
-        shortest = std::min(shortest, s.shortest(x));
         std::copy_n(s.program.values(leaf), s.inputs[x].size(), program.values(leaf));
-        for (std::size_t j = 0; j < v[x].size(); ++j) moves.push_back({leaf, j, v[x].data()[j]});
+        for (std::size_t j = 0; j < v[x].size(); ++j) {
+            moves.push_back({leaf, j, v[x].data()[j]});
+            length = std::min(length, s.shortest(x) / std::abs(program.values(leaf)[j]));
+        }
     }
-    return Differences<double>(program, {line}).along(moves, s.lines, {0.1 * shortest});
+    Differences<double> differences(program, {line});
+    Column column = differences.along(moves, s.lines, {0.1 * length});
+    const Column shorter = differences.along(moves, s.lines, {3e-3 * length});
+    for (std::size_t i = 0; i < column.slope.size(); ++i) {
+        const double apart = std::abs(column.slope[i] - shorter.slope[i]);
+        column.error[i] = std::isnan(apart) ? HUGE_VAL : std::max(column.error[i], apart);
+    }
+    return column;
 }
 
 } // namespace
@@ -121,7 +130,9 @@ Findings check_transpose(CheckedProgram& s, const Jacobians& jacobians) {
 std::optional<std::size_t> disagreeing_output(CheckedProgram& s, Generator& rng) {
     for (std::size_t y = 0; y < s.outputs.size() && s.all_finite(); ++y) {
         const Array<double> w = draw_cotangent(s.outputs[y], rng);
-        const std::vector<Array<double>> v = draw_directions(s, rng);
+        std::vector<Array<double>> v = draw_directions(s, rng);
+        for (std::size_t x = 0; x < v.size(); ++x) // in proportion: small numbers may lie beside the end of a domain
+            for (std::size_t j = 0; j < v[x].size(); ++j) v[x].data()[j] *= s.program.values(s.inputs[x].line())[j];
         const Column column = slopes_along(s, y, v);
         const std::vector<double> gradient = gradients_of(s, s.program, y, w);
         Gap<double> gap;
@@ -153,7 +164,7 @@ Findings check_elsewhere(CheckedProgram& s) {
     }
     s.at_point(point, [&] {
         const std::optional<std::size_t> y = disagreeing_output(s, rng);
-        if (!y) return;
+        if (!y || !disagreeing_output(s, rng)) return; // not along one direction by chance
         found.break_contract(
             fmt::format("at another point, a fifth closer to 0, the backward of {} is wrong: it keeps numbers of an "
                         "earlier call, or is right on this branch only",

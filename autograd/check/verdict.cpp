@@ -79,7 +79,7 @@ struct Judge {
         for (std::size_t i = 0; i < b.rows; ++i) {
             const RowSize& size = sizes[i];
             const double allowed = s.options.tolerance * std::min(judged_by.row[i], least);
-            if (is_plain[i] && size.gap <= allowed && (scale == 0 || size.error <= allowed)) {
+            if (is_plain[i] && b.off.empty() && size.gap <= allowed && (scale == 0 || size.error <= allowed)) {
                 row_within(b, i, size, scale, exact_scale);
                 continue;
             }
