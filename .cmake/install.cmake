@@ -16,7 +16,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/chalkgradConfig.cmake.in
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(chalkgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chalkgradConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/chalkgradConfigVersion.cmake
-              ${CMAKE_CURRENT_LIST_DIR}/chalkgradPrecompile.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/chalkgradFunctions.cmake
         DESTINATION ${package})
 install(FILES autograd/tape/gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/chalkgrad)
 install(FILES LICENSE docs/NOTICE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
