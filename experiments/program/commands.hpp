@@ -106,11 +106,22 @@ int run_list(const std::string& what, bool json);
 
 // ---- with a user's C++ file
 
+/// The compiler, $CXX or else c++, with what it must be told to compile a user's file against the build tree or the installed
+/// copy that this program belongs to; and what such a program is linked with. Throws Error when headers or library are not
+/// where they should be.
+struct CompilerCall {
+    Words compile, libraries;
+};
+CompilerCall compiler_call();
+
+/// `chalkgrad run FILE.cpp ARGUMENT...`: compiles the file unless that was done before, and becomes its program. Does not return.
+[[noreturn]] void run_file(const Path& file, const Words& arguments);
+/// Whether a word on the command line is a C++ file.
+bool is_cpp_file(const std::string& word);
+
 /// Compiles and links a user's file and the text `main` into `check` in a folder of its own, and lets `run` run it there:
-/// the JSON that is then in answer.json, null without one. The program is built against the build tree or the installed
-/// copy that this program belongs to, with more flags for the compiler if given. That is $CXX, else c++; what it says
-/// goes to standard error as it is. Throws Error, which begins with `who`, when there is no such file; when it does not
-/// compile, and when headers or library are not where they should be.
+/// the JSON that is then in answer.json, null without one. `flags`: more for the compiler, whose words go to standard error as
+/// they are. Throws Error, which begins with `who`, when there is no such file; when it does not compile, and as compiler_call.
 nlohmann::json answer_of(const char* who, const std::string& file, const char* main,
     const std::function<void(const Path& folder)>& run, const Words& flags = {});
 

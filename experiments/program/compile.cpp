@@ -1,4 +1,4 @@
-// Compiling a user's file: where headers and library lie beside this program, and the compiler's command line.
+// The compiler's command line for users' files: where headers and libraries lie beside this program.
 #include <chalkgrad/experiments/program/commands.hpp>
 
 #include <cstdlib>
@@ -54,27 +54,27 @@ std::vector<std::string> words(const char* text, char separator) {
     return list;
 }
 
-void compile(const std::vector<fs::path>& sources, const fs::path& program, const std::vector<std::string>& flags) {
+} // namespace
+
+CompilerCall compiler_call() {
     const Place place = find_chalkgrad();
     const char* const chosen = std::getenv("CXX");
-    std::vector<std::string> command = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
-    const bool is_gnu = understands(command, gnu_only);
-    for (const char* const flag : {"-std=c++20", "-O1", "-Wall"}) command.emplace_back(flag);
-    if (is_gnu) command.emplace_back(gnu_only);
-    for (const std::string& flag : words(CHALKGRAD_COMPILE_FLAGS, '|')) command.push_back(flag);
-    command.insert(command.end(), flags.begin(), flags.end());
-    command.push_back("-I" + place.headers.string());
-    for (const fs::path& source : sources) command.push_back(source.string());
-    command.push_back(place.library.string());
-    if (place.library.extension() == ".so") command.push_back("-Wl,-rpath," + place.library.parent_path().string());
-    for (const std::string& library : words(CHALKGRAD_LINK_LIBRARIES, '|')) command.push_back(library);
-    command.emplace_back("-o");
-    command.push_back(program.string());
-    if (run_and_wait(command) != 0)
-        throw Error(fmt::format("{} does not compile; what the compiler says stands above", sources.front().string()));
+    CompilerCall call;
+    call.compile = words(chosen != nullptr && *chosen != '\0' ? chosen : "c++", ' ');
+    const bool is_gnu = understands(call.compile, gnu_only);
+    for (const char* const flag : {"-std=c++20", "-O1", "-Wall"}) call.compile.emplace_back(flag);
+    if (is_gnu) call.compile.emplace_back(gnu_only);
+    for (const std::string& flag : words(CHALKGRAD_COMPILE_FLAGS, '|')) call.compile.push_back(flag);
+    call.compile.push_back("-I" + place.headers.string());
+    const fs::path experiments =
+        place.library.parent_path() / ("libchalkgrad-experiments" + place.library.extension().string());
+    if (fs::exists(experiments)) call.libraries.push_back(experiments.string());
+    call.libraries.push_back(place.library.string());
+    if (place.library.extension() == ".so")
+        call.libraries.push_back("-Wl,-rpath," + place.library.parent_path().string());
+    for (const std::string& library : words(CHALKGRAD_LINK_LIBRARIES, '|')) call.libraries.push_back(library);
+    return call;
 }
-
-} // namespace
 
 nlohmann::json answer_of(const char* who, const std::string& file, const char* main,
     const std::function<void(const fs::path&)>& run, const std::vector<std::string>& flags) {
@@ -82,7 +82,14 @@ nlohmann::json answer_of(const char* who, const std::string& file, const char* m
     const TemporaryFolder folder(who);
     const fs::path main_file = folder.path() / "main.cpp", answer = folder.path() / "answer.json";
     write_file(main_file, main);
-    compile({file, main_file}, folder.path() / "check", flags);
+    CompilerCall call = compiler_call();
+    Words& command = call.compile;
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {file, main_file.string()});
+    command.insert(command.end(), call.libraries.begin(), call.libraries.end());
+    command.insert(command.end(), {"-o", (folder.path() / "check").string()});
+    if (run_and_wait(command) != 0)
+        throw Error(fmt::format("{} does not compile; what the compiler says stands above", file));
     run(folder.path());
     return fs::exists(answer) ? nlohmann::json::parse(read_file(answer)) : nlohmann::json();
 }

@@ -59,6 +59,8 @@ int run(int argc, char** argv) {
         add(commands);
 
     check_command(app, argc, argv);
+    if (argc > 2 && std::string_view(argv[1]) == "run" && is_cpp_file(argv[2]))
+        run_file(argv[2], Words(argv + 3, argv + argc));
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked) { // --help, --version

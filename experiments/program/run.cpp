@@ -27,6 +27,10 @@ std::vector<const Experiment*> chosen(const RunOptions& options) {
     if (ways != 1)
         throw Error(fmt::format("run: {}; name experiments, or give --section N, or give --all",
             ways == 0 ? "nothing to run" : "the choice is not clear"));
+    for (const std::string& name : options.names)
+        if (is_cpp_file(name))
+            throw Error(
+                fmt::format("run: a file stands first, its own arguments behind it: chalkgrad run {} ...", name));
     if (!options.names.empty()) return experiments_named(experiments(), options.names);
     if (options.section) return experiments_of_section(experiments(), *options.section);
     std::vector<const Experiment*> all;
@@ -96,7 +100,10 @@ void add_run(Commands& commands) {
         "  chalkgrad run forward_scale --out report     also CSV, JSON, SVG, PDF and PNG files in report/\n"
         "  chalkgrad run --section 6 --json             one JSON document\n"
         "  chalkgrad run --all --out report             everything, with report/index.html\n"
-        "Exit status: 0 when every number holds, 1 when one fails, 2 when the call is wrong.");
+        "  chalkgrad run my_experiment.cpp --seed 3     a C++ file of yours, with its arguments: compiled, kept, and "
+        "run\n"
+        "Exit status: 0 when every number holds, 1 when one fails, 2 when the call is wrong; of a file, that of its "
+        "program.");
 }
 
 } // namespace chalkgrad
