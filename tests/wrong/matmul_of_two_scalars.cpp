@@ -1,4 +1,5 @@
 // says: no matching function for call to 'matmul(
+// clang says: no matching function for call to 'matmul'
 #include <chalkgrad/ops/linear/matmul.hpp>
 
 using namespace chalkgrad;

@@ -1,4 +1,5 @@
 // says: no match for 'operator*'
+// clang says: invalid operands to binary expression ('const Var<double>' and
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 
 using namespace chalkgrad;
