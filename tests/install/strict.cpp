@@ -21,7 +21,8 @@ int main() {
         "cube", []<class T>(const Array<T>& x) { return Array<T>(x * x * x); },
         []<class T>(const Array<T>& x, const Array<T>&, const Array<T>& gy) { return Array<T>(3. * x * x * gy); }, h);
     const auto report = gradcheck({y}, on.variables());
-    std::cout << "chalkgrad " << CHALKGRAD_VERSION << ", " << nn::ledger_of(ffn).distinct << " weights, " << name(report.verdict) << '\n'
+    std::cout << "chalkgrad " << CHALKGRAD_VERSION << ", " << nn::ledger_of(ffn).distinct << " weights, "
+              << name(report.verdict) << '\n'
               << y << hessian(sum(y), on.variables()).shape() << '\n';
     return report ? 0 : 1;
 }
