@@ -1,6 +1,5 @@
 #include <chalkgrad/chalkgrad.hpp>
 #include <chalkgrad/experiments.hpp>
-#include <iostream>
 using namespace chalkgrad;
 
 void run(Report& report, const ExperimentOptions& options) {
@@ -23,8 +22,6 @@ void run(Report& report, const ExperimentOptions& options) {
             follow("pre", 6.423, [](auto h, auto w) { return h + matmul(w, rms_norm_floor(h)); }),
             follow("post", 1, [](auto h, auto w) { return rms_norm_floor(h + matmul(w, h)); })}});
 }
-int main() {
-    const auto found = run_experiment({"forward_scale", "6", "How does scale grow with depth?", run}, "report");
-    std::cout << found.report;
-    return found.report.holds() ? 0 : 1;
+int main(int argc, char** argv) {
+    return experiment_main(argc, argv, {{"forward_scale", "6", "How does scale grow with depth?", run}});
 }

@@ -1,18 +1,13 @@
 // What commands are written with: how they declare themselves on the command line (its CLI11 stays in commands.cpp) and how
-// they speak, a user's file compiled; files, names and JSON.
+// they run; a user's file compiled.
 #pragma once // internal
 
-#include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +18,7 @@
 #include <chalkgrad/autograd/base/suggest.hpp>
 #include <chalkgrad/autograd/numpy/pcg64.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
+#include <chalkgrad/experiments/report/terminal.hpp>
 
 namespace CLI {
 class App;
@@ -124,33 +120,5 @@ bool is_cpp_file(const std::string& word);
 /// they are. Throws Error, which begins with `who`, when there is no such file; when it does not compile, and as compiler_call.
 nlohmann::json answer_of(const char* who, const std::string& file, const char* main,
     const std::function<void(const Path& folder)>& run, const Words& flags = {});
-
-// ---- on the terminal: colours and progress only where a person looks on
-
-enum class Colour { none, red, green, dim };
-
-/// `text` in the colour, when `stream` is a terminal that shows colours and the variable NO_COLOR is unset or empty.
-std::string painted(std::string_view text, Colour colour, std::FILE* stream);
-
-/// One line on standard error that says what is being done and for how long: only on a terminal, and only when the work
-/// takes over two seconds. It is gone when the object is.
-class Progress {
-public:
-    Progress();
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
-    ~Progress();
-
-    void say(std::string what);
-
-private:
-    void show();
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::string what_;
-    bool done_ = false;
-    std::thread thread_;
-};
 
 } // namespace chalkgrad

@@ -5,6 +5,7 @@
 #include <chalkgrad/experiments/report/experiment.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/page.hpp>
+#include <chalkgrad/experiments/report/parallel.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -42,8 +43,34 @@ std::vector<const Experiment*> experiments_of_section(
     return chosen;
 }
 
+namespace {
+
+std::string command_of(const Experiment& experiment, const ExperimentOptions& options, const std::string& seeds) {
+    return options.command.empty() ? "" : fmt::format("{} {}{}", options.command, experiment.name, seeds);
+}
+
+Report report_of(
+    const Experiment& experiment, const ExperimentOptions& options, const std::optional<SeedRange>& seeds) {
+    const auto with = [&](const ExperimentOptions& own) {
+        Report report(experiment.name, own.seed.has_value());
+        report.made_with(own.seed, command_of(experiment, own, own.seed ? " --seed " + decimal(*own.seed) : ""));
+        experiment.run(report, own);
+        return report;
+    };
+    if (!seeds) return with(options);
+    std::vector<std::optional<Report>> of_seed(seeds->size());
+    parallel_for(of_seed.size(), [&](std::size_t i) { of_seed[i] = with({seeds->first + i, options.command}); });
+    Report all = Report::over(mapped(of_seed, [](auto& report) { return std::move(*report); }));
+    all.made_with({},
+        command_of(experiment, options, fmt::format(" --seeds {}..{}", decimal(seeds->first), decimal(seeds->last))));
+    return all;
+}
+
+} // namespace
+
 std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chosen, const ExperimentOptions& options,
-    const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start) {
+    const OutputFolder& folder, const std::function<void(const Experiment&)>& on_start,
+    const std::optional<SeedRange>& seeds) {
     using clock = std::chrono::steady_clock;
     const bool writes = !folder.path.empty();
     if (writes) check_output_folder("run", folder.path);
@@ -52,10 +79,8 @@ std::vector<Finished> run_experiments(const std::vector<const Experiment*>& chos
     FileSet files;
     for (const Experiment* const experiment : chosen) {
         if (on_start) on_start(*experiment);
-        Finished& result =
-            finished.emplace_back(Finished{*experiment, Report(experiment->name, options.seed.has_value())});
         const clock::time_point start = clock::now();
-        experiment->run(result.report, options);
+        Finished& result = finished.emplace_back(Finished{*experiment, report_of(*experiment, options, seeds)});
         result.seconds = std::chrono::duration<double>(clock::now() - start).count();
         if (!writes) continue;
         for (Report::File& file : result.report.files()) {
@@ -75,15 +100,20 @@ Finished run_experiment(
 }
 
 std::string summary(const std::vector<Finished>& finished) {
-    std::size_t holding = 0, numbers = 0;
+    std::size_t holding = 0, checking = 0, numbers = 0;
     std::string failed;
     for (const Finished& each : finished) {
-        holding += each.report.holds();
+        const bool checks = !each.report.numbers().empty();
+        checking += checks;
+        holding += checks && each.report.holds();
         numbers += each.report.numbers().size();
         for (const Report::Number& number : each.report.numbers())
             if (!number.holds) failed += fmt::format("  {}: {}\n", each.experiment.name, number.name);
     }
-    return fmt::format("{} of {} experiments hold ({} numbers checked).\n{}{}", holding, finished.size(), numbers,
+    if (checking == 0) return "No number was checked.\n";
+    const std::size_t others = finished.size() - checking;
+    return fmt::format("{} of {} experiments hold ({} numbers checked).{}\n{}{}", holding, checking, numbers,
+        others == 0 ? "" : fmt::format(" {} more check{} no number.", others, others == 1 ? "s" : ""),
         failed.empty() ? "" : "These numbers failed:\n", failed);
 }
 

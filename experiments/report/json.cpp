@@ -72,7 +72,10 @@ json to_json(const Table& table) {
 
 json to_json(const Plot& plot) {
     const auto series = [](const Series& each) {
-        return json{{"name", each.name}, {"x", mapped(each.x, json_number)}, {"y", mapped(each.y, json_number)}};
+        json one{{"name", each.name}, {"x", mapped(each.x, json_number)}, {"y", mapped(each.y, json_number)}};
+        if (!each.low.empty())
+            one.update({{"low", mapped(each.low, json_number)}, {"high", mapped(each.high, json_number)}});
+        return one;
     };
     const auto axis = [](const Axis& of) { return json{{"label", of.label}, {"log", of.log}}; };
     return {{"name", plot.name}, {"title", plot.title}, {"x", axis(plot.x)}, {"y", axis(plot.y)},

@@ -6,6 +6,7 @@
 #include <chalkgrad/experiments/report/page.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/version.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -249,11 +250,14 @@ std::string lead(const std::vector<Chapter>& chapters) {
                     failed.push_back(
                         fmt::format("<a href=\"#{0}\">{0}: {1}</a>", each->experiment.name, xml_line(number.name)));
         }
-    const std::string verdict = failed.empty() ? "<strong class=\"pass\">✓ all hold</strong>."
-                                               : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.",
-                                                     failed.size(), fmt::join(failed, ", "));
-    return fmt::format("<p class=\"lead\">Experiments: {}. Numbers checked: {}, of which {} failed. {}</p>\n",
-        experiments, count, failed.size(), verdict);
+    const std::string verdict = count == 0       ? ""
+                                : failed.empty() ? "<strong class=\"pass\">✓ all hold</strong>."
+                                                 : fmt::format("<strong class=\"fail\">✗ {} failed</strong>: {}.",
+                                                       failed.size(), fmt::join(failed, ", "));
+    return fmt::format("<p class=\"lead\">Experiments: {}. {} {}</p>\n", experiments,
+        count == 0 ? "No number was checked."
+                   : fmt::format("Numbers checked: {}, of which {} failed.", count, failed.size()),
+        verdict);
 }
 
 std::string contents(const std::vector<Chapter>& chapters) {
@@ -262,7 +266,9 @@ std::string contents(const std::vector<Chapter>& chapters) {
         html += fmt::format("<li><a href=\"#{}\">{}</a>\n<ol>\n", anchor(chapter), heading(chapter));
         for (const Finished* const each : chapter.experiments)
             html += fmt::format("<li>{} <a href=\"#{}\">{}</a></li>\n",
-                each->report.holds() ? "<span class=\"pass\">✓</span>" : "<span class=\"fail\">✗</span>",
+                each->report.numbers().empty() ? ""
+                : each->report.holds()         ? "<span class=\"pass\">✓</span>"
+                                               : "<span class=\"fail\">✗</span>",
                 each->experiment.name, xml_line(each->experiment.question));
         html += "</ol></li>\n";
     }
@@ -321,14 +327,14 @@ std::string report_page(const std::vector<Finished>& all, const std::optional<Ka
 {}</header>
 {}<main>
 {}{}</main>
-<footer>Made by chalkgrad. Equal findings give an equal page, to the byte.</footer>
+<footer>Made by chalkgrad {}. Equal findings give an equal page, to the byte.</footer>
 {}</body>
 </html>
 )",
         typeset ? "; script-src 'unsafe-inline'; font-src data:" : "",
         typeset ? fmt::format("{}<style>{}</style>\n", katex_licence(), katex->style) : "",
         embedded("experiments/report/report.css"), lead(chapters), contents(chapters), parts, derived,
-        typeset ? formulas_script(*katex) : "");
+        CHALKGRAD_VERSION, typeset ? formulas_script(*katex) : "");
 }
 
 } // namespace chalkgrad

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace chalkgrad {
 namespace {
@@ -29,47 +30,116 @@ constexpr const char* diverging =
 /// A gnuplot string: between single quotes nothing is special but the quote itself.
 std::string gnuplot_string(std::string_view text) { return "'" + replaced(one_line(text), "'", "''") + "'"; }
 
-std::string terminal(std::string_view format) {
-    if (format == "svg")
-        return fmt::format("set terminal svg size 800,500 background 'white' font '{},14'\n", picture_font);
-    if (format == "pdf")
-        return fmt::format(
-            "set terminal pdfcairo size 8in,5in linewidth 1.5 background 'white' font '{},13'\n", picture_font);
-    return fmt::format(
-        "set terminal pngcairo size 1600,1000 background 'white' font '{},14' fontscale 2 linewidth 2 "
-        "pointscale 2\n",
-        picture_font);
+// ---- where everything goes, in pixels of the SVG
+
+constexpr double axes_width = 800, axes_height = 500, font = 14, title_font = 16, line_height = 25, legend_height = 20,
+                 bottom = 70; // below the axes: numbers and label
+
+/// About how wide a text is in DejaVu Sans, in units of the font's size; rather too wide than too narrow.
+double width_of(std::string_view text) {
+    double width = 0;
+    for (const unsigned char c : text) {
+        if (c >= 0xE2) width += 1; // a letter of three bytes or more: symbols, Chinese
+        else if (c >= 0xC0) width += 0.75;
+        else if (c >= 0x80) continue; // the rest of a letter
+        else if (std::strchr("MW@%m", c) != nullptr) width += 1;
+        else if (std::strchr("iljI.,:;'|! ", c) != nullptr) width += 0.36;
+        else width += c >= 'A' && c <= 'Z' ? 0.76 : 0.64;
+    }
+    return width;
+}
+
+/// The longest beginning of a text that is no wider, whole letters and at least one.
+std::string_view beginning(std::string_view text, double width) {
+    std::size_t end = text.size();
+    const auto is_inside = [&] { return end < text.size() && (text[end] & 0xC0) == 0x80; };
+    while (end > 1 && (is_inside() || width_of(text.substr(0, end)) > width)) --end;
+    while (is_inside()) ++end;
+    return text.substr(0, end);
 }
 
 /// Words of the title in lines that fit the picture's width.
 std::vector<std::string> lines(std::string_view title) {
-    constexpr std::size_t width = 72;
+    constexpr double width = (axes_width - 32) / (1.12 * title_font); // of bold letters
     std::vector<std::string> lines(1);
     const std::string text = one_line(title);
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        const std::string word = text.substr(at, end - at);
-        if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
-        lines.back() += (lines.back().empty() ? "" : " ") + word;
-        at = end + 1;
+        std::string_view word = std::string_view(text).substr(at, text.find(' ', at) - at);
+        at += word.size() + 1;
+        if (!lines.back().empty() && width_of(lines.back()) + 0.36 + width_of(word) > width) lines.emplace_back();
+        if (!lines.back().empty()) lines.back() += ' ';
+        for (; width_of(word) > width; lines.emplace_back()) {
+            lines.back() = beginning(word, width);
+            word.remove_prefix(lines.back().size());
+        }
+        lines.back() += word;
     }
     return lines;
 }
 
+/// A picture's size, which the title and the legend make larger than its axes.
+struct Canvas {
+    std::vector<std::string> title;
+    double width = axes_width, height = axes_height;
+    std::string legend = "unset key\n";
+
+    explicit Canvas(std::string_view title_text) : title(lines(title_text)) {
+        height += line_height * static_cast<double>(title.size() - 1);
+    }
+    double x(double pixels) const { return pixels / width; }
+    double y(double pixels) const { return pixels / height; } ///< from below
+    double top() const { return height - line_height * static_cast<double>(title.size() + 1); }
+
+    /// Beside the axes; below them where names are long. Puts names that are too long for both into fewer letters.
+    void add_legend(std::vector<std::string>& names) {
+        constexpr double sample = 60, most = axes_width - sample - 40;
+        double widest = 0;
+        for (std::string& name : names) {
+            name = one_line(name);
+            if (font * width_of(name) > most) name = std::string(beginning(name, most / font - 1)) + "…";
+            widest = std::max(widest, font * width_of(name));
+        }
+        const double needed = legend_height * static_cast<double>(names.size()) + 20;
+        const bool beside = widest < 0.4 * axes_width;
+        if (beside)
+            height =
+                std::max(height, height - top() + needed + bottom); // gnuplot leaves out what is longer than the axes
+        else height += needed;
+        const double right = axes_width - 25, below = beside ? 0 : needed;
+        if (beside) width += widest + sample - 15;
+        legend = fmt::format(
+            "set key at screen {:.4f},{:.4f} left top vertical maxrows {} Left reverse noenhanced samplen 3 "
+            "spacing {:.3f}\nset rmargin at screen {:.4f}\n{}",
+            x(beside ? right + 10 : 30), y(beside ? top() : below - 5), names.size(), legend_height / (1.5 * font),
+            x(right), beside ? "" : fmt::format("set bmargin at screen {:.4f}\n", y(below + bottom)));
+    }
+};
+
+std::string terminal(std::string_view format, const Canvas& canvas) {
+    if (format == "svg")
+        return fmt::format("set terminal svg size {:.0f},{:.0f} background 'white' font '{},{}'\n", canvas.width,
+            canvas.height, picture_font, font);
+    if (format == "pdf") // a pixel is a point
+        return fmt::format(
+            "set terminal pdfcairo size {:.4f}in,{:.4f}in linewidth 1.5 background 'white' font '{},{}'\n",
+            canvas.width / 72, canvas.height / 72, picture_font, font);
+    return fmt::format(
+        "set terminal pngcairo size {:.0f},{:.0f} background 'white' font '{},{}' fontscale 1.5 linewidth 2 "
+        "pointscale 2\n",
+        2 * canvas.width, 2 * canvas.height, picture_font, font);
+}
+
 /// What both kinds of picture share. Numbers at the axes are typeset (10⁶), every other text is taken literally.
-std::string frame(std::string_view format, std::string_view title, std::string_view x_label, std::string_view y_label) {
-    std::string script = terminal(format) + "set encoding utf8\n";
-    const std::vector<std::string> title_lines = lines(title);
-    for (std::size_t i = 0; i < title_lines.size(); ++i)
-        script += fmt::format("set label {} {} at screen 0.02, screen {:.3f} left noenhanced font '{}:Bold,16'\n",
-            i + 1, gnuplot_string(title_lines[i]), 0.95 - 0.05 * static_cast<double>(i), picture_font);
+std::string frame(std::string_view format, const Canvas& canvas, std::string_view x_label, std::string_view y_label) {
+    std::string script = terminal(format, canvas) + "set encoding utf8\n";
+    for (std::size_t i = 0; i < canvas.title.size(); ++i)
+        script += fmt::format("set label {} {} at screen {:.4f}, screen {:.4f} left noenhanced font '{}:Bold,{}'\n",
+            i + 1, gnuplot_string(canvas.title[i]), canvas.x(16),
+            canvas.y(canvas.height - line_height * static_cast<double>(i + 1)), picture_font, title_font);
     return script + fmt::format(
-                        "set tmargin at screen {:.3f}\n"
-                        "set xlabel {} noenhanced\n"
-                        "set ylabel {} noenhanced\n"
+                        "set tmargin at screen {:.4f}\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n"
                         "set tics nomirror out\n",
-                        0.95 - 0.05 * static_cast<double>(title_lines.size()), gnuplot_string(x_label),
-                        gnuplot_string(y_label));
+                        canvas.y(canvas.top()), gnuplot_string(x_label), gnuplot_string(y_label));
 }
 
 /// gnuplot takes more than about 9e307 as undefined.
@@ -87,6 +157,8 @@ public:
         high_ = std::max(high_, value);
     }
     bool empty() const { return low_ > high_; }
+    /// Its lower end, for what reaches below it.
+    double low() const { return low_; }
 
     std::string script(char axis) const {
         double low = log_ ? std::log10(low_) : low_, high = log_ ? std::log10(high_) : high_;
@@ -130,86 +202,108 @@ std::string run_gnuplot(std::string_view script, std::string_view format, std::s
     if (!drawn) throw Error(fmt::format("plot: gnuplot was not done after {} seconds; draw fewer points", patience));
     if (format != "svg") return *std::move(drawn);
     const std::string titled = replaced(*drawn, "<title>Gnuplot</title>", "<title>" + xml_line(title) + "</title>");
-    return replaced(
-        titled, fmt::format("font-family=\"{}\"", picture_font), fmt::format("font-family=\"{}\"", picture_fonts));
+    const auto font = [](std::string_view name) { return fmt::format("font-family=\"{}\"", name); };
+    return replaced(replaced(titled, font(picture_font), font(picture_fonts)),
+        font(fmt::format("{}:Bold", picture_font)), font(picture_fonts) + " font-weight=\"bold\"");
 }
+
+/// Throws Error unless a series has as many y as x, and as many bounds or none.
+void check(const Plot& plot, const Series& series) {
+    const std::size_t n = series.x.size(), low = series.low.size(), high = series.high.size();
+    if (n != series.y.size())
+        throw Error(fmt::format("plot '{}': series '{}' has {} x and {} y; give one y for every x", plot.title,
+            series.name, n, series.y.size()));
+    if (low != high || (low != 0 && low != n))
+        throw Error(fmt::format(
+            "plot '{}': series '{}' has {} points, {} lower and {} upper bounds; give both for every point, "
+            "or none",
+            plot.title, series.name, n, low, high));
+}
+
+/// The lines of a series' data: x, y, and its bounds.
+std::string data_of(const Plot& plot, const Series& series, const AxisRange& y_range) {
+    std::string data;
+    for (std::size_t k = 0; k < series.x.size(); ++k) {
+        data += datum(series.x[k], plot.x.log) + ' ' + datum(series.y[k], plot.y.log);
+        if (!series.low.empty()) {
+            const double low = plot.y.log && series.low[k] <= 0 ? y_range.low() : series.low[k];
+            data += ' ' + datum(low, plot.y.log) + ' ' + datum(series.high[k], plot.y.log);
+        }
+        data += '\n';
+    }
+    return data;
+}
+
+/// How series i is drawn; its band lies below all curves.
+struct Drawn {
+    std::string band, curve;
+
+    Drawn(const Series& series, std::size_t i, const std::string& name) {
+        const std::size_t n = series.x.size();
+        const char* const colour = colours[i % colours.size()];
+        const int dash = dashes[i % dashes.size()], marker = markers[i % markers.size()];
+        const bool bounds = !series.low.empty(), points = series.mark == Mark::points;
+        if (bounds && !points)
+            band = fmt::format(
+                "$d{} using 1:3:4 with filledcurves fillcolor '{}' fillstyle transparent solid 0.2 noborder notitle", i,
+                colour);
+        curve = fmt::format("$d{} using 1:2{} ", i, bounds && points ? ":3:4" : "");
+        if (points)
+            curve += fmt::format("with {} linecolor '{}' pointtype {} pointsize {}", bounds ? "yerrorbars" : "points",
+                colour, marker, n > 300 ? 0.5 : 1.1);
+        else
+            curve += fmt::format("with {} linecolor '{}' linewidth 2.5 dashtype {}",
+                series.mark == Mark::line ? "lines" : "linespoints", colour, dash);
+        if (series.mark == Mark::line_points)
+            curve +=
+                fmt::format(" pointtype {} pointsize 1.1 pointinterval {}", marker, std::max<std::size_t>(1, n / 12));
+        curve += " title " + gnuplot_string(name);
+    }
+};
 
 } // namespace
-
-Series& Plot::at(std::string_view name, Mark mark) {
-    for (Series& each : series)
-        if (each.name == name) return each;
-    return series.emplace_back(Series{std::string(name), {}, {}, mark});
-}
-
-Array<double> linspace(double from, double to, std::size_t n) {
-    if (n < 2) throw Error(fmt::format("linspace: {} points have no two ends; give at least 2", n));
-    Array<double> x = Array<double>::from_shape({n});
-    const double step = (to - from) / static_cast<double>(n - 1);
-    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i) * step + from;
-    x[n - 1] = to;
-    return x;
-}
-
-Array<double> geomspace(double from, double to, std::size_t n) {
-    if (!(from > 0 && to > 0)) throw Error(fmt::format("geomspace: {} and {} must be positive", from, to));
-    Array<double> x = linspace(std::log(from), std::log(to), n);
-    for (double& each : x) each = std::exp(each);
-    x[0] = from;
-    x[n - 1] = to;
-    return x;
-}
-
-Series series(std::string name, const Array<double>& x, const Array<double>& y, Mark mark) {
-    return {std::move(name), {x.begin(), x.end()}, {y.begin(), y.end()}, mark};
-}
 
 std::string render(const Plot& plot, std::string_view format) {
     require_format("plot", format, {"svg", "pdf", "png"});
     AxisRange x_range(plot.x.log), y_range(plot.y.log);
-    std::string data, draw;
+    std::vector<std::size_t> shown; // gnuplot refuses a curve without a point
+    std::vector<std::string> names;
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
         const Series& series = plot.series[i];
-        const std::size_t n = series.x.size();
-        if (n != series.y.size())
-            throw Error(fmt::format("plot '{}': series '{}' has {} x and {} y; give one y for every x", plot.title,
-                series.name, n, series.y.size()));
+        check(plot, series);
         bool seen = false;
-        data += fmt::format("$d{} << EOD\n", i);
-        for (std::size_t k = 0; k < n; ++k) {
-            data += datum(series.x[k], plot.x.log) + ' ' + datum(series.y[k], plot.y.log) + '\n';
+        for (std::size_t k = 0; k < series.x.size(); ++k) {
             if (!drawable(series.x[k], plot.x.log) || !drawable(series.y[k], plot.y.log)) continue;
             seen = true;
             x_range.add(series.x[k]);
             y_range.add(series.y[k]);
+            if (series.low.empty()) continue;
+            for (const double bound : {series.low[k], series.high[k]})
+                if (drawable(bound, plot.y.log)) y_range.add(bound);
         }
-        data += "EOD\n";
-        if (!seen) continue; // gnuplot refuses a curve without a point
-
-        draw += fmt::format("{} $d{} using 1:2 ", draw.empty() ? "plot" : ",", i);
-        const char* const colour = colours[i % colours.size()];
-        const int dash = dashes[i % dashes.size()], marker = markers[i % markers.size()];
-        if (series.mark == Mark::points)
-            draw += fmt::format(
-                "with points linecolor '{}' pointtype {} pointsize {}", colour, marker, n > 300 ? 0.5 : 1.1);
-        else
-            draw += fmt::format("with {} linecolor '{}' linewidth 2.5 dashtype {}",
-                series.mark == Mark::line ? "lines" : "linespoints", colour, dash);
-        if (series.mark == Mark::line_points)
-            draw +=
-                fmt::format(" pointtype {} pointsize 1.1 pointinterval {}", marker, std::max<std::size_t>(1, n / 12));
-        draw += " title " + gnuplot_string(series.name);
+        if (!seen) continue;
+        shown.push_back(i);
+        names.push_back(series.name);
     }
-    if (draw.empty())
+    if (shown.empty())
         throw Error(fmt::format("plot '{}': nothing to draw: no series has a finite point{}", plot.title,
             plot.x.log || plot.y.log ? " that its logarithmic axis can show" : ""));
-    const std::string script =
-        frame(format, plot.title, plot.x.label, plot.y.label) + x_range.script('x') + y_range.script('y') +
-        "set border 3 linecolor '#404040'\nset grid linetype 1 linecolor '#DDDDDD' linewidth 1\n" +
-        (plot.series.size() > 1 ? "set key outside right center vertical Left reverse noenhanced samplen 3\n"
-                                : "unset key\n") +
-        data + draw + '\n';
-    return run_gnuplot(script, format, plot.title);
+    Canvas canvas(plot.title);
+    if (plot.series.size() > 1) canvas.add_legend(names);
+    std::string data;
+    std::vector<std::string> bands, curves;
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+        const Series& series = plot.series[shown[k]];
+        data += fmt::format("$d{} << EOD\n{}EOD\n", shown[k], data_of(plot, series, y_range));
+        const Drawn drawn(series, shown[k], names[k]);
+        if (!drawn.band.empty()) bands.push_back(drawn.band);
+        curves.push_back(drawn.curve);
+    }
+    bands.insert(bands.end(), curves.begin(), curves.end());
+    return run_gnuplot(frame(format, canvas, plot.x.label, plot.y.label) + x_range.script('x') + y_range.script('y') +
+                           "set border 3 linecolor '#404040'\nset grid linetype 1 linecolor '#DDDDDD' linewidth 1\n" +
+                           canvas.legend + data + fmt::format("plot {}\n", fmt::join(bands, ", ")),
+        format, plot.title);
 }
 
 std::string render(const HeatMap& map, std::string_view format) {
@@ -230,7 +324,7 @@ std::string render(const HeatMap& map, std::string_view format) {
     data += "EOD\n";
     if (finite == 0) throw Error(fmt::format("heat map '{}': nothing to draw: no value is finite", map.title));
 
-    std::string script = frame(format, map.title, map.x_label, map.y_label);
+    std::string script = frame(format, Canvas(map.title), map.x_label, map.y_label);
     script += fmt::format(
         "set xrange [-0.5:{0}-0.5]\nset yrange [{1}-0.5:-0.5]\nset xtics 0,{2}\nset ytics 0,{3}\n"
         "set cblabel {4} noenhanced\nset cbtics format '%h'\n",
@@ -249,21 +343,6 @@ std::string render(const HeatMap& map, std::string_view format) {
         if (const std::size_t at = picture.find("<svg "); at != std::string::npos)
             picture.insert(at + 5, "shape-rendering=\"crispEdges\" ");
     return picture;
-}
-
-Table to_table(const Plot& plot) {
-    Table table{plot.name, {"series", plot.x.label, plot.y.label}, {}};
-    for (const Series& series : plot.series)
-        for (std::size_t k = 0; k < std::min(series.x.size(), series.y.size()); ++k)
-            table.rows.push_back({series.name, series.x[k], series.y[k]});
-    return table;
-}
-
-Table to_table(const HeatMap& map) {
-    Table table{map.name, {"row", "column", map.value_label}, {}};
-    for (std::size_t i = 0; i < map.values.size() && map.columns > 0; ++i)
-        table.rows.push_back({i / map.columns, i % map.columns, map.values[i]});
-    return table;
 }
 
 } // namespace chalkgrad

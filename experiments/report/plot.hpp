@@ -18,15 +18,22 @@ struct Axis {
 enum class Mark { line, points, line_points };
 
 /// y over x, of equal length. A value that is not finite (or above 1e307), or not positive on a logarithmic axis, is a
-/// gap.
+/// gap. Bounds, if there are any, are as many: a band in the colour of the curve, error bars of points. Where a logarithmic
+/// axis cannot show a lower bound, the band reaches down to its end.
 struct Series {
     std::string name;
     std::vector<double> x = {}, y = {};
     Mark mark = Mark::line;
+    std::vector<double> low = {}, high = {};
 
     void add(double at, double value) {
         x.push_back(at);
         y.push_back(value);
+    }
+    void add(double at, double value, double from, double to) {
+        add(at, value);
+        low.push_back(from);
+        high.push_back(to);
     }
 };
 
@@ -60,12 +67,14 @@ struct HeatMap {
 
 /// The picture's bytes as svg (text stays text), pdf or png. Colours are those of Okabe and Ito and can be told apart
 /// without red or green; dashes and markers differ as well, for print in grey. Labels are plain text in UTF-8: no
-/// character has a special meaning. Equal input gives equal bytes.
+/// character has a special meaning. Titles break into lines; a legend makes the picture wider, or higher where names are
+/// long, never the axes narrower. Equal input gives equal bytes.
 /// Throws Error when gnuplot is absent or fails, when a series' lengths differ and when there is nothing to draw.
 std::string render(const Plot& plot, std::string_view format);
 std::string render(const HeatMap& map, std::string_view format);
 
-/// The numbers behind the picture, one line a point: series, x, y (columns named by the axes); row, column, value.
+/// The numbers behind the picture, one line a point: series, x, y (columns named by the axes), and "low", "high" if a series
+/// has bounds; row, column, value.
 Table to_table(const Plot& plot);
 Table to_table(const HeatMap& map);
 

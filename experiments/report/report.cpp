@@ -1,10 +1,13 @@
 // What an experiment found, as JSON and as files; tables as CSV.
 #include <chalkgrad/autograd/base/error.hpp>
+#include <chalkgrad/autograd/numpy/npy.hpp>
 #include <chalkgrad/experiments/report/json.hpp>
 #include <chalkgrad/experiments/report/parallel.hpp>
 #include <chalkgrad/experiments/report/picture.hpp>
 #include <chalkgrad/experiments/report/render.hpp>
 #include <chalkgrad/experiments/report/report.hpp>
+#include <chalkgrad/experiments/report/seeds.hpp>
+#include <chalkgrad/version.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -115,7 +118,48 @@ Var<double> Report::tape_of(const std::string& experiment, const std::function<v
 Table& Report::table(Table table) { return keep(tables_, std::move(table)); }
 Plot& Report::plot(Plot plot) { return keep(plots_, std::move(plot)); }
 void Report::heat_map(HeatMap map) { keep(maps_, std::move(map)); }
+void Report::array(std::string name, Array<double> values) {
+    keep(arrays_, NamedArray{std::move(name), std::move(values)});
+}
 void Report::graph(std::string name, std::string dot) { keep(graphs_, Graph{std::move(name), std::move(dot)}); }
+
+void Report::made_with(std::optional<uint128> seed, std::string command) {
+    seed_ = seed;
+    command_ = std::move(command);
+}
+
+Report Report::over(std::vector<Report> runs) {
+    Report all = std::move(runs.at(0));
+    const auto same = [&](auto Report::*items, const Report& run) {
+        return std::ranges::equal(
+            all.*items, run.*items, {}, [](const auto& a) { return a.name; }, [](const auto& a) { return a.name; });
+    };
+    for (std::size_t r = 1; r < runs.size(); ++r)
+        if (!same(&Report::numbers_, runs[r]) || !same(&Report::measured_, runs[r]) || !same(&Report::plots_, runs[r]))
+            throw Error(
+                fmt::format("{}: runs with different seeds report different numbers or plots; let them report the same",
+                    all.experiment_));
+    for (std::size_t i = 0; i < all.numbers_.size(); ++i)
+        for (std::size_t r = 1; r < runs.size() && all.numbers_[i].holds; ++r) all.numbers_[i] = runs[r].numbers_[i];
+    for (std::size_t i = 0; i < all.measured_.size(); ++i) {
+        Measured& mean = all.measured_[i];
+        std::vector<Series> values{{"", {0}, {mean.value}}};
+        for (std::size_t r = 1; r < runs.size(); ++r) values.push_back({"", {0}, {runs[r].measured_[i].value}});
+        const auto [least, most] = std::ranges::minmax(mapped(values, [](const Series& each) { return each.y[0]; }));
+        if (least == most) continue;
+        const Series point = banded(values);
+        mean.value = point.y[0];
+        mean.claim = fmt::format("± {:.3g}, {:.5g} … {:.5g} over {} seeds; {}", point.high[0] - point.y[0], least, most,
+            runs.size(), mean.claim);
+    }
+    for (std::size_t p = 0; p < all.plots_.size(); ++p)
+        for (std::size_t c = 0; c < all.plots_[p].series.size(); ++c) {
+            std::vector<Series> curves{all.plots_[p].series[c]};
+            for (std::size_t r = 1; r < runs.size(); ++r) curves.push_back(runs[r].plots_[p].series.at(c));
+            all.plots_[p].series[c] = banded(curves);
+        }
+    return all;
+}
 
 std::string Report::Number::expectation() const {
     return fmt::format("expected {:.10g} within {:g}{} ({})", expected, tolerance.bound,
@@ -137,7 +181,10 @@ json Report::to_json() const {
         measured.push_back({{"name", each.name}, {"value", json_number(each.value)}, {"claim", each.claim}});
     for (const NotReproduced& each : not_reproduced_)
         not_reproduced.push_back({{"name", each.name}, {"why", each.why}});
-    return {{"name", experiment_}, {"numbers", std::move(numbers)}, {"measured", std::move(measured)},
+    json seed;
+    if (seed_) seed = *seed_ >> 64 == 0 ? json(static_cast<std::uint64_t>(*seed_)) : json(decimal(*seed_));
+    return {{"name", experiment_}, {"version", CHALKGRAD_VERSION}, {"seed", std::move(seed)}, {"command", command_},
+        {"numbers", std::move(numbers)}, {"measured", std::move(measured)},
         {"not_reproduced", std::move(not_reproduced)}};
 }
 
@@ -173,6 +220,7 @@ std::vector<Report::File> Report::files() const {
     for (const Table& table : tables_) add_data(table.name, table, chalkgrad::to_json(table));
     for (const Plot& plot : plots_) add_plot(plot);
     for (const HeatMap& map : maps_) add_plot(map);
+    for (const NamedArray& array : arrays_) add(array.name, "npy", [&array] { return npy_file(to_npy(array.values)); });
     for (const Graph& graph : graphs_) {
         add(graph.name, "dot", [&graph] { return graph.dot; });
         add_picture(graph.name, [&graph](const char* format) { return render_dot(graph.dot, format); });

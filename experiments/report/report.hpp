@@ -4,10 +4,12 @@
 #include <deque>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <chalkgrad/autograd/numpy/pcg64.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
 #include <chalkgrad/experiments/report/plot.hpp>
 #include <chalkgrad/experiments/report/table.hpp>
@@ -80,7 +82,18 @@ public:
     Table& table(Table table);
     Plot& plot(Plot plot);
     void heat_map(HeatMap map);
+    /// Numbers for other programs, as EXPERIMENT-NAME.npy.
+    void array(std::string name, Array<double> values);
     void graph(std::string name, std::string dot);
+
+    /// How the findings came about: the seed, if it is the caller's, and the command line that gives them again.
+    void made_with(std::optional<uint128> seed, std::string command);
+    const std::string& command() const { return command_; }
+
+    /// One report of runs of one experiment that differ in their seed: what was measured becomes a mean with its deviation and
+    /// range, the curves of a plot get bands; numbers that one run fails are failed; the rest is that of the first run. Throws Error
+    /// for runs that do not measure the same.
+    static Report over(std::vector<Report> runs);
 
     /// A tape small enough to read, from its leaves to y: what `chalkgrad trace` and `present` show of this experiment.
     void tape(Var<double> y);
@@ -95,11 +108,11 @@ public:
     /// Whether every number passed.
     bool holds() const;
 
-    /// {"name", "numbers", "measured", "not_reproduced"} as `chalkgrad run --json` prints them.
+    /// {"name", "version", "seed", "command", "numbers", "measured", "not_reproduced"}, the seed null where it is the experiment's own, as `chalkgrad run --json` prints them.
     nlohmann::json to_json() const;
 
     /// Every file of the report, drawn now on all processors: EXPERIMENT.json and EXPERIMENT.csv with the numbers; for
-    /// each table .csv and .json; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot,
+    /// each table .csv and .json; for each array .npy; for each plot and heat map .csv, .json, .svg, .pdf and .png; for each graph .dot,
     /// .svg, .pdf and .png, all named EXPERIMENT-NAME. Equal findings give equal bytes. Throws Error when a picture
     /// cannot be drawn.
     std::vector<File> files() const;
@@ -107,6 +120,10 @@ public:
 private:
     struct Graph {
         std::string name, dot;
+    };
+    struct NamedArray {
+        std::string name;
+        Array<double> values;
     };
 
     template <class Items, class Item> Item& keep(Items& items, Item item); ///< whose name is a file's, used once
@@ -119,8 +136,11 @@ private:
     std::deque<Table> tables_;
     std::deque<Plot> plots_;
     std::vector<HeatMap> maps_;
+    std::vector<NamedArray> arrays_;
     std::vector<Graph> graphs_;
     std::vector<std::string> names_;
+    std::optional<uint128> seed_;
+    std::string command_;
     Var<double> tape_;
     bool ends_at_tape_ = false;
 };

@@ -1,9 +1,10 @@
-// How the program speaks: colours and progress only where a person looks on.
-#include <chalkgrad/experiments/program/commands.hpp>
+// Colours, and one line of progress by a thread of its own.
+#include <chalkgrad/experiments/report/terminal.hpp>
 
 #include <chrono>
 #include <cstdlib>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace chalkgrad {
