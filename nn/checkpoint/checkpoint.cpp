@@ -127,7 +127,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& folder) {
     const std::string config = read_config(folder);
     const ModelDescription m = read_model_config(config);
     tensor_names(m.model_type); // before a file of gigabytes is opened
-    const std::vector<StoredTensor> tensors = read_safetensors_folder(folder);
+    const std::vector<FileTensor> tensors = read_safetensors_folder(folder);
     if (m.layer_count() > static_cast<std::int64_t>(tensors.size()))
         throw Error(
             fmt::format("checkpoint: '{}' holds {} tensors, and its config.json speaks of {} layers; they do not "

@@ -14,14 +14,14 @@
 namespace chalkgrad::nn {
 namespace {
 
-struct Range {
+struct Stretch {
     std::size_t first, count;
 };
 
 /// A parameter, or one of the equal pieces that it is put together from: a matrix (in, out), a row (1, out), or anything as it lies.
-struct Piece {
-    StoredTensor stored;
-    std::vector<Range> columns; ///< of the matrix as it is here: which of the stored ones
+struct ParameterPiece {
+    FileTensor stored;
+    std::vector<Stretch> columns; ///< of the matrix as it is here: which of the stored ones
     std::size_t in = 1, stored_out = 1;
     bool transposed = false; ///< stored as (out, in)
 
@@ -29,12 +29,12 @@ struct Piece {
     void read(std::size_t first, std::size_t count, double* to) const;
 };
 
-void Piece::read(std::size_t first, std::size_t count, double* to) const {
+void ParameterPiece::read(std::size_t first, std::size_t count, double* to) const {
     std::size_t out = 0;
-    for (const Range& range : columns) out += range.count;
+    for (const Stretch& range : columns) out += range.count;
     if (!transposed) {
         for (std::size_t i = first; i < first + count; ++i)
-            for (const Range& range : columns) {
+            for (const Stretch& range : columns) {
                 stored.read(i * stored_out + range.first, range.count, to);
                 to += range.count;
             }
@@ -46,7 +46,7 @@ void Piece::read(std::size_t first, std::size_t count, double* to) const {
     for (std::size_t row = 0; row < count; row += side) {
         const std::size_t rows = std::min(side, count - row);
         std::size_t column = 0;
-        for (const Range& range : columns)
+        for (const Stretch& range : columns)
             for (std::size_t done = 0; done < range.count; done += side) {
                 const std::size_t n = std::min(side, range.count - done);
                 for (std::size_t j = 0; j < n; ++j)
@@ -60,12 +60,12 @@ void Piece::read(std::size_t first, std::size_t count, double* to) const {
 
 class Filler {
 public:
-    Filler(const Model& model, const std::vector<StoredTensor>& tensors, const std::string& whose, bool quantized)
+    Filler(const Model& model, const std::vector<FileTensor>& tensors, const std::string& whose, bool quantized)
         : model_(model), names_(tensor_names(model.description.model_type)), whose_(whose), quantized_(quantized) {
-        for (const StoredTensor& tensor : tensors) by_name_[tensor.name] = &tensor;
+        for (const FileTensor& tensor : tensors) by_name_[tensor.name] = &tensor;
         const std::string first = std::string(row_of("embedding")->theirs) + ".weight";
         const auto found = std::find_if(tensors.begin(), tensors.end(),
-            [&](const StoredTensor& tensor) { return tensor.name == first || tensor.name.ends_with("." + first); });
+            [&](const FileTensor& tensor) { return tensor.name == first || tensor.name.ends_with("." + first); });
         if (found == tensors.end())
             refuse(fmt::format("holds no tensor '{}', with or without a prefix; model_type {} has one", first,
                 model.description.model_type));
@@ -106,7 +106,7 @@ private:
     }
 
     /// The tensor of a name without prefix; nullptr where there is none.
-    const StoredTensor* find(const std::string& theirs) const {
+    const FileTensor* find(const std::string& theirs) const {
         const auto named = [&](const std::string& name) {
             const auto found = by_name_.find(name);
             return found == by_name_.end() ? nullptr : found->second;
@@ -121,11 +121,11 @@ private:
     }
 
     /// A head that is stored although it is the table of the embedding.
-    bool repeats_table(const StoredTensor& tensor) const {
+    bool repeats_table(const FileTensor& tensor) const {
         const TensorName* const head = row_of("w_head");
         if (!model_.description.tied || head == nullptr || find(std::string(head->theirs) + ".weight") != &tensor)
             return false;
-        const StoredTensor& table = *find(std::string(row_of("embedding")->theirs) + ".weight");
+        const FileTensor& table = *find(std::string(row_of("embedding")->theirs) + ".weight");
         if (!(tensor.type == table.type && tensor.shape == table.shape &&
                 std::memcmp(tensor.data, table.data, table.bytes()) == 0))
             refuse(fmt::format(
@@ -136,14 +136,14 @@ private:
     std::string place(const std::string& name, const Parameter& parameter);
     std::string place(const TensorName& row, std::string theirs, const std::string& ours, std::size_t layer,
         const Parameter& parameter);
-    std::vector<Range> columns(const TensorName& row, std::string_view ours, std::size_t layer, std::size_t out,
+    std::vector<Stretch> columns(const TensorName& row, std::string_view ours, std::size_t layer, std::size_t out,
         std::size_t& stored_out) const;
 
     const Model& model_;
     const TensorNames& names_;
     std::string whose_, prefix_;
     bool quantized_;
-    std::map<std::string, const StoredTensor*> by_name_;
+    std::map<std::string, const FileTensor*> by_name_;
     std::set<std::string> used_;
 };
 
@@ -165,7 +165,6 @@ std::string Filler::place(const std::string& name, const Parameter& parameter) {
     } else if (own[0] == 'b') {
         is_bias = true;
         ours = ours.substr(0, last) + "w" + own.substr(1);
-        if (row_of(ours) == nullptr) ours = ours.substr(0, last) + "w_" + own.substr(2);
     }
     std::string missing;
     for (const TensorName& row : names_.names) {
@@ -191,13 +190,13 @@ std::string Filler::place(
     const std::size_t mark = theirs.find('#'), count = mark == std::string::npos ? 1 : shape[0];
     if (mark != std::string::npos) shape = Shape(shape.begin() + 1, shape.end());
     const bool matrix = shape.rank() == 2 && parameter.name()[0] == 'w';
-    std::vector<Piece> pieces;
+    std::vector<ParameterPiece> pieces;
     for (std::size_t k = 0; k < count; ++k) {
         std::string name = theirs;
         if (mark != std::string::npos) name.replace(mark, 1, std::to_string(k));
-        const StoredTensor* const stored = find(name);
+        const FileTensor* const stored = find(name);
         if (stored == nullptr) return (name[0] == '/' ? "" : prefix_) + name.substr(name[0] == '/');
-        Piece piece{*stored, {}};
+        ParameterPiece piece{*stored, {}};
         const std::size_t out = shape.last();
         piece.in = shape.size() / std::max<std::size_t>(out, 1);
         piece.columns = columns(row, ours, layer, out, piece.stored_out);
@@ -206,11 +205,11 @@ std::string Filler::place(
         if (shape.rank() > 0) wanted = shape.with(shape.rank() - 1, piece.stored_out);
         if (piece.transposed) wanted = {piece.stored_out, piece.in};
         if (!(stored->shape == wanted))
-            refuse(fmt::format("holds '{}' of shape {}, and its config.json asks for {}", name,
+            refuse(fmt::format("holds '{}' of shape {}, and its config.json asks for {}", stored->name,
                 to_string(stored->shape), to_string(wanted)));
         if (!stored->is_real())
-            refuse(fmt::format(
-                "holds '{}' as {}; F64, F32, F16 and BF16 are read{}", name, stored->type, quantized_ ? hint() : ""));
+            refuse(fmt::format("holds '{}' as {}; F64, F32, F16 and BF16 are read{}", stored->name, stored->type,
+                quantized_ ? hint() : ""));
         used_.insert(stored->name);
         pieces.push_back(std::move(piece));
     }
@@ -233,7 +232,7 @@ std::string Filler::place(
 }
 
 /// Which columns of the stored matrix are those of queries, keys or values; and how many it has.
-std::vector<Range> Filler::columns(
+std::vector<Stretch> Filler::columns(
     const TensorName& row, std::string_view ours, std::size_t layer, std::size_t out, std::size_t& stored_out) const {
     if (row.part == Part::whole) {
         stored_out = out;
@@ -243,16 +242,18 @@ std::vector<Range> Filler::columns(
     const std::size_t groups = row.part == Part::grouped ? attention.kv_heads : 1, keys = attention.kv_heads / groups;
     const std::size_t q = attention.heads / groups * attention.head_dim, k = keys * attention.head_dim,
                       v = keys * attention.value_dim;
-    const Range range = ours.ends_with("wq") ? Range{0, q} : ours.ends_with("wk") ? Range{q, k} : Range{q + k, v};
+    const Stretch range = ours.ends_with("wq")   ? Stretch{0, q}
+                          : ours.ends_with("wk") ? Stretch{q, k}
+                                                 : Stretch{q + k, v};
     stored_out = groups * (q + k + v);
-    std::vector<Range> ranges;
+    std::vector<Stretch> ranges;
     for (std::size_t g = 0; g < groups; ++g) ranges.push_back({g * (q + k + v) + range.first, range.count});
     return ranges;
 }
 
 } // namespace
 
-void fill(const Model& model, const std::vector<StoredTensor>& tensors, const std::string& whose, bool quantized) {
+void fill(const Model& model, const std::vector<FileTensor>& tensors, const std::string& whose, bool quantized) {
     Filler(model, tensors, whose, quantized).run();
 }
 

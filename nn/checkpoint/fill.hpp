@@ -12,6 +12,6 @@ namespace chalkgrad::nn {
 
 /// Gives every parameter of the model its place in the stored tensors. Throws Error where one is left over on either side, and for
 /// shapes that differ; `whose` begins it.
-void fill(const Model& model, const std::vector<StoredTensor>& tensors, const std::string& whose, bool quantized);
+void fill(const Model& model, const std::vector<FileTensor>& tensors, const std::string& whose, bool quantized);
 
 } // namespace chalkgrad::nn

@@ -37,19 +37,19 @@ constexpr int deepest_header = 4;
     throw Error(fmt::format("checkpoint: '{}' {}", path.string(), what));
 }
 
-struct StoredType {
+struct FileType {
     std::string_view name;
     std::size_t bytes;
 };
 /// All that the format knows; only the first four are read as numbers.
-constexpr StoredType stored_types[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4},
-    {"I16", 2}, {"I8", 1}, {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
+constexpr FileType file_types[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4}, {"I16", 2},
+    {"I8", 1}, {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
     {"F8_E8M0", 1}};
 
-std::size_t bytes_of(std::string_view type) {
-    const auto same = [&](const StoredType& known) { return known.name == type; };
-    const auto* const found = std::find_if(std::begin(stored_types), std::end(stored_types), same);
-    return found == std::end(stored_types) ? 0 : found->bytes;
+std::size_t bytes_of_type(std::string_view type) {
+    const auto same = [&](const FileType& known) { return known.name == type; };
+    const auto* const found = std::find_if(std::begin(file_types), std::end(file_types), same);
+    return found == std::end(file_types) ? 0 : found->bytes;
 }
 
 /// One object of few levels, without a name that is there twice.
@@ -114,19 +114,19 @@ std::vector<std::size_t> whole_numbers(const json& list) {
     return numbers;
 }
 
-struct Place {
+struct TensorPlace {
     std::size_t begin, end;
-    StoredTensor tensor;
+    FileTensor tensor;
 };
 
 /// What the header says of one tensor, held against the `room` bytes of numbers.
-Place place_of(const std::string& name, const json& entry, std::size_t room, const fs::path& path) {
+TensorPlace place_of(const std::string& name, const json& entry, std::size_t room, const fs::path& path) {
     const auto refuse = [&](const std::string& what) {
         refuse_file(path, fmt::format("'{}' {}", name, what).insert(0, "says of "));
     };
     if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
         refuse("no dtype, shape and data_offsets; the header is damaged");
-    if (!entry["dtype"].is_string() || bytes_of(entry["dtype"].get<std::string>()) == 0)
+    if (!entry["dtype"].is_string() || bytes_of_type(entry["dtype"].get<std::string>()) == 0)
         refuse(fmt::format("the type {}, which is not known", entry["dtype"].dump()));
     const std::string type = entry["dtype"];
     const std::vector<std::size_t> extents = whole_numbers(entry["shape"]),
@@ -141,7 +141,7 @@ Place place_of(const std::string& name, const json& entry, std::size_t room, con
     try {
         shape = Shape(extents);
     } catch (const Error& error) { refuse(fmt::format("an impossible shape: {}", error.what())); }
-    const std::size_t stored = offsets[1] - offsets[0], width = bytes_of(type);
+    const std::size_t stored = offsets[1] - offsets[0], width = bytes_of_type(type);
     if (stored % width != 0 || stored / width != shape.size())
         refuse(fmt::format("shape {} of {} and {} bytes; they do not fit", to_string(shape), type, stored));
     return {offsets[0], offsets[1], {name, type, shape, path.filename().string(), nullptr, nullptr}};
@@ -168,10 +168,10 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
 
 } // namespace
 
-bool StoredTensor::is_real() const { return type == "F64" || type == "F32" || type == "F16" || type == "BF16"; }
-std::size_t StoredTensor::bytes() const { return shape.size() * bytes_of(type); }
+bool FileTensor::is_real() const { return type == "F64" || type == "F32" || type == "F16" || type == "BF16"; }
+std::size_t FileTensor::bytes() const { return shape.size() * bytes_of_type(type); }
 
-void StoredTensor::read(std::size_t first, std::size_t count, double* to) const {
+void FileTensor::read(std::size_t first, std::size_t count, double* to) const {
     const auto in_pieces = [&]<class T>(const T&, const auto& widen) {
         T piece[512]; // aligned; a file's numbers need not be
         for (std::size_t done = 0; done < count;) {
@@ -191,7 +191,7 @@ void StoredTensor::read(std::size_t first, std::size_t count, double* to) const 
             fmt::format("checkpoint: '{}' of {} is stored as {}; F64, F32, F16 and BF16 are read", name, file, type));
 }
 
-std::vector<StoredTensor> read_safetensors(const fs::path& path) {
+std::vector<FileTensor> read_safetensors(const fs::path& path) {
     const auto mapped = std::make_shared<const MappedFile>(path);
     std::uint64_t length = 0;
     if (mapped->size < sizeof(length)) refuse_file(path, fmt::format("has {} bytes; it is cut short", mapped->size));
@@ -204,15 +204,16 @@ std::vector<StoredTensor> read_safetensors(const fs::path& path) {
     const std::byte* const header = mapped->data + sizeof(length);
     const json object = parse_object({reinterpret_cast<const char*>(header), length}, path, "a header");
 
-    std::vector<Place> places;
+    std::vector<TensorPlace> places;
     for (const auto& [name, entry] : object.items())
         if (name != "__metadata__") places.push_back(place_of(name, entry, rest - length, path));
-    std::vector<const Place*> by_offset;
-    for (const Place& place : places) by_offset.push_back(&place);
-    std::sort(by_offset.begin(), by_offset.end(),
-        [](const Place* a, const Place* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
+    std::vector<const TensorPlace*> by_offset;
+    for (const TensorPlace& place : places) by_offset.push_back(&place);
+    std::sort(by_offset.begin(), by_offset.end(), [](const TensorPlace* a, const TensorPlace* b) {
+        return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+    });
     std::size_t end = 0;
-    for (const Place* place : by_offset) {
+    for (const TensorPlace* place : by_offset) {
         if (place->begin != end)
             refuse_file(path,
                 fmt::format("puts '{}' at byte {} of its numbers, where the one before it ends at {}; bytes belong to "
@@ -223,8 +224,8 @@ std::vector<StoredTensor> read_safetensors(const fs::path& path) {
     if (end != rest - length)
         refuse_file(path, fmt::format("has {} bytes of numbers, and its tensors end at {}", rest - length, end));
 
-    std::vector<StoredTensor> tensors;
-    for (Place& place : places) {
+    std::vector<FileTensor> tensors;
+    for (TensorPlace& place : places) {
         place.tensor.data = header + length + place.begin;
         place.tensor.mapping = mapped;
         tensors.push_back(std::move(place.tensor));
@@ -232,7 +233,7 @@ std::vector<StoredTensor> read_safetensors(const fs::path& path) {
     return tensors;
 }
 
-std::vector<StoredTensor> read_safetensors_folder(const fs::path& folder) {
+std::vector<FileTensor> read_safetensors_folder(const fs::path& folder) {
     const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
     std::error_code ignored;
     if (fs::exists(single, ignored)) return read_safetensors(single);
@@ -243,9 +244,9 @@ std::vector<StoredTensor> read_safetensors_folder(const fs::path& folder) {
     std::map<std::string, std::string> files = read_index(index);
     std::set<std::string> shards;
     for (const auto& [tensor, file] : files) shards.insert(file);
-    std::vector<StoredTensor> tensors;
+    std::vector<FileTensor> tensors;
     for (const std::string& shard : shards)
-        for (StoredTensor& tensor : read_safetensors(folder / shard)) {
+        for (FileTensor& tensor : read_safetensors(folder / shard)) {
             const auto said = files.find(tensor.name);
             if (said == files.end() || said->second != shard)
                 refuse_file(folder / shard, fmt::format("holds '{}', and the index {}", tensor.name,

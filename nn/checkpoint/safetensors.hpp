@@ -12,7 +12,7 @@
 namespace chalkgrad::nn {
 
 /// A tensor that lies in a file. Its numbers are read when they are asked for, and only then.
-struct StoredTensor {
+struct FileTensor {
     std::string name, type; ///< "BF16", as the file says
     Shape shape;
     std::string file; ///< its name, for messages
@@ -29,10 +29,10 @@ struct StoredTensor {
 /// The tensors of a file, in the order of their names. Throws Error for a file that is no regular one, is cut short, whose header
 /// is no JSON or names a tensor twice, for unknown types, shapes that do not fit their bytes, and bytes that belong to two
 /// tensors or to none.
-std::vector<StoredTensor> read_safetensors(const std::filesystem::path& path);
+std::vector<FileTensor> read_safetensors(const std::filesystem::path& path);
 
 /// Those of a checkpoint's folder: of model.safetensors, or of the shards that model.safetensors.index.json names. Throws Error
 /// for a shard that is missing or lies outside the folder, and where index and shards disagree.
-std::vector<StoredTensor> read_safetensors_folder(const std::filesystem::path& folder);
+std::vector<FileTensor> read_safetensors_folder(const std::filesystem::path& folder);
 
 } // namespace chalkgrad::nn

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <functional>
 
 #include <chalkgrad/nn/checkpoint/checkpoint.hpp>
 
@@ -115,6 +116,85 @@ BOOST_AUTO_TEST_CASE(attention_weights) {
             BOOST_TEST(std::abs(on_first - reference["attention_mass_on_bos"][l][h].get<double>()) < 1e-9);
         }
     }
+}
+
+/// The scores stay what they are when the same numbers are stored in another way.
+BOOST_AUTO_TEST_CASE(other_names_and_types) {
+    const auto same_scores = [](const char* name, const json& config, const Tensors& tensors) {
+        const TemporaryFolder folder;
+        write_checkpoint(folder.path, config, tensors);
+        BOOST_TEST(difference<double>(folder.path, name) < 1e-9);
+    };
+    for (const char* name : tiny) BOOST_TEST_CONTEXT(name) {
+            const json config = json_in(checkpoints / name / "config.json");
+            const Tensors tensors = tensors_in(checkpoints / name);
+            for (const std::string prefix : {"model.", "transformer.", "_orig_mod.language_model.model.", ""})
+                BOOST_TEST_CONTEXT("prefix '" + prefix + "'") {
+                    Tensors renamed;
+                    for (const auto& [its, numbers] : tensors) {
+                        const bool head = its.starts_with("lm_head");
+                        renamed[head ? its : prefix + (its.starts_with("model.") ? its.substr(6) : its)] = numbers;
+                    }
+                    same_scores(name, config, renamed);
+                }
+            Tensors wide = tensors;
+            for (auto& [its, numbers] : wide) numbers.type = "F64";
+            same_scores(name, config, wide);
+        }
+    const json config = json_in(checkpoints / "gpt2" / "config.json");
+    Tensors tensors = tensors_in(checkpoints / "gpt2"); // what real files of GPT-2 hold beside parameters
+    tensors["h.0.attn.bias"] = {{1, 1, 64, 64}, std::vector<double>(64 * 64, 1), "BOOL"};
+    tensors["h.1.attn.masked_bias"] = {{}, {-10000}};
+    tensors["lm_head.weight"] = tensors["wte.weight"];
+    same_scores("gpt2", config, tensors);
+}
+
+BOOST_AUTO_TEST_CASE(half_types_are_read_as_the_numbers_they_are) {
+    for (const char* type : {"BF16", "F16"}) BOOST_TEST_CONTEXT(type) {
+            const json config = json_in(checkpoints / "stories260K" / "config.json");
+            Tensors narrow = tensors_in(checkpoints / "stories260K");
+            for (auto& [name, numbers] : narrow) numbers.type = type;
+            const TemporaryFolder folder;
+            write_checkpoint(folder.path, config, narrow);
+            const json reference = json_in(checkpoints / "stories260K" / "reference.json");
+            const Array<std::int64_t> text = ids_in(reference["encode"]["ids"]);
+            const double expected =
+                reference["loss_text2_changed"][type[0] == 'B' ? "weights_bfloat16" : "weights_float16"];
+            BOOST_TEST(std::abs(loss(nn::load_checkpoint(folder.path).logits<double>(text), text) - expected) < 1e-9);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_weights_in_changed_blocks) {
+    const json reference = json_in(checkpoints / "stories260K" / "reference.json");
+    const Array<std::int64_t> text = ids_in(reference["encode"]["ids"]);
+    using Change = std::function<void(nn::BlockOptions&)>;
+    const std::map<std::string, Change> changes = {
+        {"as_trained", [](nn::BlockOptions&) {}},
+        {"post", [](nn::BlockOptions& o) { o.placement = nn::Placement::post; }},
+        {"peri_gain_one", [](nn::BlockOptions& o) { o.placement = nn::Placement::peri; }},
+        {"no_norms_in_blocks", [](nn::BlockOptions& o) { o.norm.kind = nn::NormKind::none; }},
+        {"no_rope", [](nn::BlockOptions& o) { o.attention.rope.reset(); }},
+        {"qk_norm_gain_one",
+            [](nn::BlockOptions& o) { o.attention.qk_norm = {.axis = nn::QkAxis::per_head, .norm = {.eps = 1e-5}}; }},
+        {"softcap_5", [](nn::BlockOptions& o) { o.attention.softcap = 5; }},
+        {"window_8", [](nn::BlockOptions& o) { o.attention.window = 8; }},
+        {"act_relu", [](nn::BlockOptions& o) { std::get<nn::FfnOptions>(o.ffn).activation = nn::Activation::relu; }},
+    };
+    for (const auto& [name, change] : changes) BOOST_TEST_CONTEXT(name) {
+            nn::Checkpoint model = nn::load_checkpoint(checkpoints / "stories260K");
+            for (nn::Block& block : model.blocks()) {
+                nn::BlockOptions options = block.options;
+                change(options);
+                block = nn::rebuilt(block, options);
+            }
+            const double expected = reference["loss_text2_changed"][name];
+            BOOST_TEST(std::abs(loss(model.logits<double>(text), text) - expected) < 1e-9);
+        }
+    nn::Block block = nn::load_checkpoint(checkpoints / "stories260K").blocks()[0];
+    nn::BlockOptions options = block.options;
+    std::get<nn::FfnOptions>(options.ffn).gated = false;
+    BOOST_CHECK_EXCEPTION(nn::rebuilt(block, options), Error,
+        [](const Error& error) { return std::string(error.what()).find("there are no numbers") != std::string::npos; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

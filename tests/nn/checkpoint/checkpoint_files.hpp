@@ -44,7 +44,7 @@ using Tensors = std::map<std::string, Numbers>;
 /// What a file holds.
 inline Tensors tensors_in(const std::filesystem::path& folder) {
     Tensors tensors;
-    for (const nn::StoredTensor& stored : nn::read_safetensors_folder(folder)) {
+    for (const nn::FileTensor& stored : nn::read_safetensors_folder(folder)) {
         Numbers numbers{std::vector<std::size_t>(stored.shape.begin(), stored.shape.end()),
             std::vector<double>(stored.shape.size()), stored.type};
         stored.read(0, stored.shape.size(), numbers.values.data());
