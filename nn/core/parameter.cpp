@@ -11,11 +11,14 @@
 namespace chalkgrad::nn {
 namespace {
 
+std::size_t row_count(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
+
 template <class T> Var<T> leaf(const Tape& tape, const Parameter& parameter) {
     const Shape& shape = parameter.shape();
     const bool learned = parameter.learned();
     if (tape.shapes_only()) return tape.leaf<T>(shape, nullptr, learned, parameter.name());
-    const double* const numbers = parameter.value().data();
+    const Array<double> read = parameter.has_source() ? parameter.rows(0, row_count(shape)) : Array<double>();
+    const double* const numbers = parameter.has_source() ? read.data() : parameter.value().data();
     if constexpr (std::is_same_v<T, double>) {
         return tape.leaf<T>(shape, numbers, learned, parameter.name());
     } else {
@@ -32,7 +35,8 @@ template <class T> Var<T> leaf(const Tape& tape, const Parameter& parameter) {
 } // namespace
 
 Parameter::Parameter(std::string name, const Shape& shape, std::string component, const Init& init, bool learned)
-    : state_(std::make_shared<State>(State{std::move(name), std::move(component), shape, init, learned, false, {}})) {}
+    : state_(
+          std::make_shared<State>(State{std::move(name), std::move(component), shape, init, learned, false, {}, {}})) {}
 
 const Array<double>& Parameter::value() const {
     if (!*this) throw Error("parameter: it is absent and has no numbers");
@@ -40,7 +44,25 @@ const Array<double>& Parameter::value() const {
         throw Error(
             fmt::format("parameter: '{}' of shape {} has no numbers; call initialize() on the module, or assign()",
                 name(), to_string(shape())));
+    if (has_source()) assign(rows(0, row_count(shape())));
     return state_->value;
+}
+
+Array<double> Parameter::rows(std::size_t first, std::size_t count) const {
+    const std::size_t all = *this ? row_count(shape()) : 0;
+    if (!*this || first > all || count > all - first)
+        throw Error(fmt::format("parameter: rows {} to {} of '{}' are asked for; it has {}", first, first + count,
+            *this ? name() : "an absent one", all));
+    std::vector<std::size_t> extents(shape().begin(), shape().end());
+    if (!extents.empty()) extents[0] = count;
+    Array<double> part(extents);
+    if (has_source()) {
+        state_->source(first, count, part.data());
+    } else {
+        const std::size_t row = all == 0 ? 0 : shape().size() / all;
+        std::copy_n(value().data() + first * row, count * row, part.data());
+    }
+    return part;
 }
 
 void Parameter::assign(const Array<double>& value) const {
@@ -49,7 +71,20 @@ void Parameter::assign(const Array<double>& value) const {
         throw Error(fmt::format("parameter: '{}' has shape {}; it was given numbers of shape {}", name(),
             to_string(shape()), to_string(given)));
     state_->value = value;
+    state_->source = nullptr;
     state_->has_value = true;
+}
+
+void Parameter::read_from(Source source) const {
+    if (!*this) throw Error("parameter: it is absent and takes no numbers");
+    state_->value = {};
+    state_->source = std::move(source);
+    state_->has_value = true;
+}
+
+void Parameter::take(const Parameter& other) const {
+    if (!(*this && other && other.shape() == shape() && other.has_source())) assign(other.value());
+    else read_from(other.state_->source);
 }
 
 void initialize(const std::vector<NamedParameter>& parameters, Generator& rng) {

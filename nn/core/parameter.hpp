@@ -46,12 +46,23 @@ public:
 
     const Init& init() const { return state_->init; }
     void set_init(const Init& init) const { state_->init = init; }
+    /// Writes numbers: rows first … first + count − 1 of the first axis.
+    using Source = std::function<void(std::size_t first, std::size_t count, double* to)>;
+
     /// Whether it has numbers.
     bool has_value() const { return state_->has_value; }
-    /// Throws Error where it has none.
+    /// Throws Error where it has none. Those of a source are read, and kept from then on.
     const Array<double>& value() const;
+    /// A copy of some rows of the first axis. Those of a source are read and not kept. Throws Error for rows that it has not.
+    Array<double> rows(std::size_t first, std::size_t count) const;
     /// Gives it numbers; throws Error for another shape.
     void assign(const Array<double>& value) const;
+    /// Gives it numbers that stay where they are, in a file say, and are read whenever a tape needs them.
+    void read_from(Source source) const;
+    /// Whether its numbers are read anew each time.
+    bool has_source() const { return state_->source != nullptr; }
+    /// Gives it the numbers of another, or their source; throws Error for another shape.
+    void take(const Parameter& other) const;
 
     /// Whether both are the same parameter, not merely equal.
     friend bool operator==(const Parameter& a, const Parameter& b) { return a.state_ == b.state_; }
@@ -65,6 +76,7 @@ private:
         bool learned;
         bool has_value = false;
         Array<double> value;
+        Source source;
     };
     std::shared_ptr<State> state_;
 };

@@ -1,6 +1,7 @@
 // Grouped-query attention as a module.
 #include <chalkgrad/nn/layers/attention.hpp>
 
+#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/attention/heads.hpp>
 #include <chalkgrad/ops/attention/sdpa.hpp>
@@ -57,11 +58,10 @@ GroupedAttention::GroupedAttention(const GroupedAttentionOptions& given) : optio
 }
 
 template <class T>
-Var<T> GroupedAttention::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
+GroupedAttention::Heads<T> GroupedAttention::project(Binding<T>& on, const Var<T>& x, const Var<T>& source) const {
     const auto& o = options;
     if (x.rank() < 2)
         throw Error(fmt::format("attention: x has shape {}; it must be (…, T, {})", to_string(x.shape()), o.d));
-    const Var<T>& source = memory ? memory : x;
     Var<T> q = wq(on, x), k = wk(on, source), v = wv(on, source);
     if (o.clip) {
         q = clamp(q, -*o.clip, *o.clip);
@@ -83,14 +83,35 @@ Var<T> GroupedAttention::operator()(Binding<T>& on, const Var<T>& x, const Var<T
         k = rope(k, *o.rope);
     }
     if (!whole && o.qk_norm.after_rope) normalize();
+    return {q, k, v};
+}
+
+template <class T> Var<T> GroupedAttention::attend(Binding<T>& on, const Heads<T>& heads, const Var<T>& mask) const {
+    const auto& o = options;
+    auto [q, k, v] = heads;
     AttentionOptions scores{.scale = o.scale, .causal = o.causal, .window = o.window, .softcap = o.softcap};
     if (tau) {
         q = on(tau) * l2_normalize(q, o.qk_norm.l2_eps, o.qk_norm.guard);
         k = l2_normalize(k, o.qk_norm.l2_eps, o.qk_norm.guard);
         if (!scores.scale) scores.scale = 1;
     }
-    const Var<T> y = sinks ? sdpa_sinks(q, k, v, on(sinks), scores, mask) : sdpa(q, k, v, scores, mask);
-    return wo(on, merge_heads(y));
+    return sinks ? sdpa_sinks(q, k, v, on(sinks), scores, mask) : sdpa(q, k, v, scores, mask);
+}
+
+template <class T>
+Var<T> GroupedAttention::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
+    return wo(on, merge_heads(attend(on, project(on, x, memory ? memory : x), mask)));
+}
+
+template <class T> Var<T> GroupedAttention::weights(Binding<T>& on, const Var<T>& x, const Var<T>& mask) const {
+    Heads<T> heads = project(on, x, x);
+    Shape shape = heads.v.shape();
+    const std::size_t tokens = shape[shape.rank() - 2];
+    shape = shape.with(shape.rank() - 1, tokens);
+    std::vector<T> units(shape.size(), T(0));
+    for (std::size_t row = 0; row < shape.rows(); ++row) units[row * tokens + row % tokens] = T(1);
+    heads.v = on.tape().template leaf<T>(shape, on.tape().shapes_only() ? nullptr : units.data(), false, "units");
+    return attend(on, heads, mask);
 }
 
 void GroupedAttention::visit(const Visitor& v) const {
@@ -102,6 +123,6 @@ void GroupedAttention::visit(const Visitor& v) const {
     v(relative);
 }
 
-CHALKGRAD_INSTANCES(GroupedAttention::operator())
+CHALKGRAD_INSTANCES(GroupedAttention::operator(), GroupedAttention::weights)
 
 } // namespace chalkgrad::nn

@@ -60,7 +60,17 @@ struct GroupedAttention {
     /// memory (…, S, memory_d), keys and values are read from it: cross-attention, to be built with causal = false.
     template <class T>
     Var<T> operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask = {}, const Var<T>& memory = {}) const;
+    /// The weights that the softmax gives, (…, heads, T, T) of x (…, T, d), without the sinks': what comes out for values that
+    /// are a unit matrix.
+    template <class T> Var<T> weights(Binding<T>& on, const Var<T>& x, const Var<T>& mask = {}) const;
     void visit(const Visitor& v) const;
+
+private:
+    template <class T> struct Heads {
+        Var<T> q, k, v; ///< split, normed and rotated
+    };
+    template <class T> Heads<T> project(Binding<T>& on, const Var<T>& x, const Var<T>& source) const;
+    template <class T> Var<T> attend(Binding<T>& on, const Heads<T>& heads, const Var<T>& mask) const;
 };
 
 } // namespace chalkgrad::nn

@@ -1,6 +1,8 @@
 // A Transformer block in every placement.
 #include <chalkgrad/nn/layers/block.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace chalkgrad::nn {
@@ -105,6 +107,15 @@ Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, co
     return step(branches.size() - 1, h, feed);
 }
 
+template <class T> Var<T> Block::attention_weights(Binding<T>& on, const Var<T>& x, const Var<T>& mask) const {
+    const auto* const grouped = std::get_if<GroupedAttention>(&attention);
+    if (grouped == nullptr || options.placement == Placement::mhc)
+        throw Error("block: attention_weights() needs one stream, and attention without latent vectors");
+    const bool normed = options.placement == Placement::pre || options.placement == Placement::peri ||
+                        options.placement == Placement::parallel;
+    return grouped->weights(on, normed ? branches[0].norm(on, x) : x, mask);
+}
+
 void Block::visit(const Visitor& v) const {
     std::visit([&](const auto& module) { v("attention", module); }, attention);
     if (cross) v("cross", *cross);
@@ -115,6 +126,39 @@ void Block::visit(const Visitor& v) const {
         v(branch.output_norm.name, branch.output_norm);
         if (branch.streams) v(fmt::format("mhc{}", k + 1), *branch.streams);
     }
+}
+
+Block rebuilt(const Block& block, const BlockOptions& options) {
+    Block made(options);
+    const auto of_parts = [](const Block& b) {
+        std::vector<NamedParameter> list;
+        const Visitor::Action add = [&](const std::string& name, const Parameter& p) { list.push_back({name, p}); };
+        const Visitor v(add);
+        std::visit([&](const auto& module) { v("attention", module); }, b.attention);
+        if (b.cross) v("cross", *b.cross);
+        std::visit([&](const auto& network) { v("ffn", network); }, b.ffn);
+        for (std::size_t k = 0; k < b.branches.size(); ++k) { // wherever the placement puts it
+            v(fmt::format("norm{}", k + 1), b.branches[k].norm);
+            v(fmt::format("output_norm{}", k + 1), b.branches[k].output_norm);
+            if (b.branches[k].streams) v(fmt::format("mhc{}", k + 1), *b.branches[k].streams);
+        }
+        return list;
+    };
+    const std::vector<NamedParameter> old = of_parts(block);
+    Generator rng(0);
+    for (const auto& [name, parameter] : of_parts(made)) {
+        const auto same = std::find_if(old.begin(), old.end(), [&, &name = name, &p = parameter](const auto& one) {
+            return one.name == name && one.parameter.shape() == p.shape();
+        });
+        if (same != old.end()) parameter.take(same->parameter);
+        else if (parameter.init().kind == Init::Kind::constant)
+            parameter.assign(parameter.init().draw(parameter.shape(), rng));
+        else
+            throw Error(
+                fmt::format("block: under the new options it has '{}' of shape {}, for which there are no numbers",
+                    name, to_string(parameter.shape())));
+    }
+    return made;
 }
 
 void set_deepnorm_init(const Block& block, double beta) {
@@ -136,6 +180,6 @@ void set_depth_scaled_init(const Block& block, std::size_t layers) {
     block.visit(Visitor(set));
 }
 
-CHALKGRAD_INSTANCES(Block::operator())
+CHALKGRAD_INSTANCES(Block::operator(), Block::attention_weights)
 
 } // namespace chalkgrad::nn

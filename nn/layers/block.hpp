@@ -54,8 +54,14 @@ struct Block {
     /// x (…, T, d), for mhc (n, …, T, d); y the same. `mask` goes to the attention, `memory` to the cross-attention.
     template <class T>
     Var<T> operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask = {}, const Var<T>& memory = {}) const;
+    /// What the attention's softmax gives for that x, (…, heads, T, T). Throws Error for latent vectors and mhc.
+    template <class T> Var<T> attention_weights(Binding<T>& on, const Var<T>& x, const Var<T>& mask = {}) const;
     void visit(const Visitor& v) const;
 };
+
+/// The same block under other options, for an experiment on trained weights. What both have in the same place and shape keeps its
+/// numbers; a gain or bias that is new starts as its Init says, at 1 or 0. Throws Error for any other new parameter.
+Block rebuilt(const Block& block, const BlockOptions& options);
 
 /// DeepNorm's start (Wang et al. 2022): Xavier, with gain β for the matrices of values, outputs and FFN.
 void set_deepnorm_init(const Block& block, double beta);

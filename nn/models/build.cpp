@@ -1,13 +1,12 @@
 // The modules of a whole model, put together as its description says.
 #include <chalkgrad/nn/models/build.hpp>
 
+#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 
 namespace chalkgrad::nn {
 namespace {
-
-using V = Var<double>;
 
 /// A bias that counts with its matrix.
 Linear with_bias(const std::string& name, std::size_t in, std::size_t out, const std::string& component) {
@@ -17,17 +16,18 @@ Linear with_bias(const std::string& name, std::size_t in, std::size_t out, const
 }
 
 /// A constant of f(i, j), (rows, columns).
-V table_of(const Tape& tape, std::size_t rows, std::size_t columns, const char* name, const auto& f) {
-    if (tape.shapes_only()) return tape.leaf<double>({rows, columns}, nullptr, false, name);
-    Array<double> table(std::vector<std::size_t>{rows, columns});
+template <class T>
+Var<T> table_of(const Tape& tape, std::size_t rows, std::size_t columns, const char* name, const auto& f) {
+    if (tape.shapes_only()) return tape.leaf<T>({rows, columns}, nullptr, false, name);
+    Array<T> table(std::vector<std::size_t>{rows, columns});
     for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t j = 0; j < columns; ++j) table(i, j) = f(i, j);
+        for (std::size_t j = 0; j < columns; ++j) table(i, j) = static_cast<T>(f(i, j));
     return tape.constant(table, name);
 }
 
 /// sin and cos of position/10000^(2i/d), side by side (Vaswani et al. 2017).
-V sinusoid(const Tape& tape, std::size_t tokens, std::size_t d) {
-    return table_of(tape, tokens, d, "sinusoid", [&](std::size_t t, std::size_t i) {
+template <class T> Var<T> sinusoid(const Tape& tape, std::size_t tokens, std::size_t d) {
+    return table_of<T>(tape, tokens, d, "sinusoid", [&](std::size_t t, std::size_t i) {
         const double angle =
             static_cast<double>(t) * std::pow(10000.0, -static_cast<double>(i / 2 * 2) / static_cast<double>(d));
         return i % 2 == 0 ? std::sin(angle) : std::cos(angle);
@@ -51,8 +51,8 @@ std::int64_t bucket(std::int64_t key, std::int64_t query, std::int64_t buckets, 
 }
 
 /// ALiBi's line for each head: key j gets j·2^(−8(h+1)/H) (Press et al. 2022).
-V alibi(const Tape& tape, std::size_t heads, std::size_t tokens) {
-    const V lines = table_of(tape, heads, tokens, "alibi", [&](std::size_t h, std::size_t j) {
+template <class T> Var<T> alibi(const Tape& tape, std::size_t heads, std::size_t tokens) {
+    const Var<T> lines = table_of<T>(tape, heads, tokens, "alibi", [&](std::size_t h, std::size_t j) {
         return static_cast<double>(j) * std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads));
     });
     return reshape(lines, {extent(heads), 1, extent(tokens)});
@@ -108,10 +108,10 @@ Shape Model::image_shape() const {
         Shape{size(m.patch), size(m.patch), size(m.channels)}.size()};
 }
 
-V Model::embed(Binding<double>& on, const Array<std::int64_t>& ids) const {
+template <class T> Var<T> Model::embed(Binding<T>& on, const Array<std::int64_t>& ids) const {
     const ModelDescription& m = description;
     const Scope scope = on.scope("embedding");
-    V h = embedding(on, ids);
+    Var<T> h = embedding(on, ids);
     if (m.embedding_scale != 1) h = m.embedding_scale * h;
     const std::size_t tokens = ids.size();
     if (positions) {
@@ -120,15 +120,12 @@ V Model::embed(Binding<double>& on, const Array<std::int64_t>& ids) const {
         h = h + positions(on, places);
     }
     if (types) h = h + types(on, Array<std::int64_t>(std::vector<std::size_t>{tokens}, 0));
-    if (m.positions.kind == "sinusoid") h = h + sinusoid(on.tape(), tokens, size(m.width));
+    if (m.positions.kind == "sinusoid") h = h + sinusoid<T>(on.tape(), tokens, size(m.width));
     return embedding_norm(on, h);
 }
 
-V Model::run(Binding<double>& on, const Part& part, const V& x, const V& memory) const {
+template <class T> Var<T> Model::position_bias(Binding<T>& on, const Part& part, std::size_t tokens) const {
     const ModelDescription& m = description;
-    const Scope scope = on.scope(part.name.empty() ? "stack" : part.name);
-    const std::size_t tokens = x.shape()[0];
-    V bias;
     if (m.positions.kind == "relative") {
         const auto& first = std::get<GroupedAttention>(part.stack.blocks[0].attention);
         Array<std::int64_t> buckets(std::vector<std::size_t>{tokens, tokens});
@@ -136,57 +133,64 @@ V Model::run(Binding<double>& on, const Part& part, const V& x, const V& memory)
             for (std::size_t j = 0; j < tokens; ++j)
                 buckets(i, j) = bucket(
                     static_cast<std::int64_t>(j), static_cast<std::int64_t>(i), m.positions.rows, first.options.causal);
-        bias = transpose(first.relative(on, buckets), {2, 0, 1});
+        return transpose(first.relative(on, buckets), {2, 0, 1});
     }
-    if (m.positions.kind == "alibi") bias = alibi(on.tape(), size(m.attention.heads), tokens);
-    V h = m.streams > 1 ? expand_streams(x, size(m.streams)) : x;
-    h = part.stack.body(on, h, bias, memory);
+    if (m.positions.kind == "alibi") return alibi<T>(on.tape(), size(m.attention.heads), tokens);
+    return {};
+}
+
+template <class T> Var<T> Model::run(Binding<T>& on, const Part& part, const Var<T>& x, const Var<T>& memory) const {
+    const ModelDescription& m = description;
+    const Scope scope = on.scope(part.name.empty() ? "stack" : part.name);
+    const std::size_t tokens = x.shape()[0];
+    Var<T> h = m.streams > 1 ? expand_streams(x, size(m.streams)) : x;
+    h = part.stack.body(on, h, position_bias(on, part, tokens), memory);
     if (m.streams > 1) {
         // Each token's streams say how much of each of them leaves.
         const std::ptrdiff_t n = m.streams, d = m.width, rows = extent(tokens);
-        const V flat = reshape(transpose(h, {1, 0, 2}), {rows, n * d});
-        const V share =
+        const Var<T> flat = reshape(transpose(h, {1, 0, 2}), {rows, n * d});
+        const Var<T> share =
             sigmoid(on(mixing_scale) * matmul(rms_norm(flat, {}, m.norm.eps), on(mixing)) + on(mixing_base));
         h = sum(reshape(transpose(share), {n, rows, 1}) * h, 0);
     }
     return part.stack.final(on, h);
 }
 
-V Model::score(Binding<double>& on, const V& h) const {
+template <class T> Var<T> Model::score(Binding<T>& on, const Var<T>& h) const {
     const ModelDescription& m = description;
     const Scope scope = on.scope("head");
-    V x = h;
+    Var<T> x = h;
     if (m.tied && m.logit_scale) x = *m.logit_scale * x;
-    V y = head ? head(on, x) : embedding.tied(on, x);
+    Var<T> y = head ? head(on, x) : embedding.tied(on, x);
     if (tied_bias) y = y + on(tied_bias);
     if (!m.tied && m.logit_scale) y = *m.logit_scale * y;
     return m.final_softcap ? softcap(y, *m.final_softcap) : y;
 }
 
-V Model::operator()(Binding<double>& on, const Array<std::int64_t>& ids, const V& image) const {
+template <class T> Var<T> Model::operator()(Binding<T>& on, const Array<std::int64_t>& ids, const Var<T>& image) const {
     const ModelDescription& m = description;
     if (image_shape().rank() > 0 && !(image && image.shape() == image_shape()))
         throw Error(fmt::format(
             "model: {} takes an image as patches of shape {}; give one", m.model_type, to_string(image_shape())));
     if (patches) {
-        const V seen = concat({on(class_token), patches(on, image)}, 0) + on(positions.table);
-        const V h = run(on, parts[0], seen, {});
+        const Var<T> seen = concat({on(class_token), patches(on, image)}, 0) + on(positions.table);
+        const Var<T> h = run<T>(on, parts[0], seen, {});
         const Scope scope = on.scope("head");
         return head(on, slice(h, "0:1"));
     }
-    V x = embed(on, ids);
+    Var<T> x = embed(on, ids);
     if (tower) x = concat({(*tower)(on, image), x}, 0);
-    V memory;
-    if (parts.size() > 1) memory = run(on, parts[1], x, {});
-    const V h = run(on, parts[0], x, memory);
+    Var<T> memory;
+    if (parts.size() > 1) memory = run<T>(on, parts[1], x, {});
+    const Var<T> h = run(on, parts[0], x, memory);
     if (pooler) return concat({h, tanh(pooler(on, slice(h, "0:1")))}, 0);
-    const V y = score(on, h);
+    const Var<T> y = score(on, h);
     if (!prediction) return y;
     const Scope scope = on.scope("prediction");
     Array<std::int64_t> next = ids;
     std::rotate(next.begin(), next.begin() + 1, next.end());
     const Prediction& p = *prediction;
-    const V joined = p.join(on, concat({p.embedding_norm(on, embedding(on, next)), p.state_norm(on, h)}, -1));
+    const Var<T> joined = p.join(on, concat({p.embedding_norm(on, embedding(on, next)), p.state_norm(on, h)}, -1));
     return concat({y, score(on, p.final(on, p.block(on, joined)))}, 0);
 }
 
@@ -213,5 +217,7 @@ void Model::visit(const Visitor& v) const {
     v("prediction", prediction->join);
     v("prediction.final", prediction->final);
 }
+
+CHALKGRAD_INSTANCES(Model::embed, Model::position_bias, Model::score, Model::operator())
 
 } // namespace chalkgrad::nn

@@ -47,7 +47,7 @@ struct VisionTower {
     /// The patches (patches, pixels of one) an image has.
     Shape image_shape() const;
     /// y (tokens, text_width).
-    Var<double> operator()(Binding<double>& on, const Var<double>& image) const;
+    template <class T> Var<T> operator()(Binding<T>& on, const Var<T>& image) const;
     void visit(const Visitor& v) const;
 };
 
@@ -84,15 +84,22 @@ struct Model {
     /// ids (T) of the text; for ViT, and in front of the text for a model with a tower, `image` (patches, pixels of a
     /// patch). An encoder-decoder reads the same ids on both sides. y: scores (rows, vocabulary), with multi-token
     /// prediction's below them; class scores (1, classes); or BERT's states with the pooled one as a last row.
-    Var<double> operator()(Binding<double>& on, const Array<std::int64_t>& ids, const Var<double>& image = {}) const;
+    template <class T>
+    Var<T> operator()(Binding<T>& on, const Array<std::int64_t>& ids, const Var<T>& image = {}) const;
     /// The shape that `image` must have; rank 0 where the model takes none.
     Shape image_shape() const;
     void visit(const Visitor& v) const;
 
+    // The same in steps, for a decoder alone: embed(), each block with position_bias(), the final norm, score().
+    /// The stream (T, d) that the first block reads.
+    template <class T> Var<T> embed(Binding<T>& on, const Array<std::int64_t>& ids) const;
+    /// What the scores of attention get added (T5, ALiBi); absent where there is nothing.
+    template <class T> Var<T> position_bias(Binding<T>& on, const Part& part, std::size_t tokens) const;
+    /// Normed states (…, d) as scores.
+    template <class T> Var<T> score(Binding<T>& on, const Var<T>& h) const;
+
 private:
-    Var<double> embed(Binding<double>& on, const Array<std::int64_t>& ids) const;
-    Var<double> run(Binding<double>& on, const Part& part, const Var<double>& x, const Var<double>& memory) const;
-    Var<double> score(Binding<double>& on, const Var<double>& h) const;
+    template <class T> Var<T> run(Binding<T>& on, const Part& part, const Var<T>& x, const Var<T>& memory) const;
 };
 
 } // namespace chalkgrad::nn

@@ -17,6 +17,17 @@ void set_placement(ModelDescription& m, Placement placement, int parallel_norms 
 
 void warn(ModelDescription& m, std::string text) { m.warnings.push_back(std::move(text)); }
 
+/// Every fourth layer goes without rotation, unless fields say otherwise.
+void set_rope_layers(const ConfigFields& fields, ModelDescription& m) {
+    std::vector<LayerFacts>& layers = m.stacks[0].layers;
+    const std::vector<bool> listed = fields.flags("no_rope_layers"); // 1: this layer has RoPE, in spite of the name
+    if (!listed.empty() && listed.size() != layers.size())
+        fields.refuse(fmt::format("no_rope_layers has {} entries for {} layers", listed.size(), layers.size()));
+    const auto every = static_cast<std::size_t>(fields.count("no_rope_layer_interval", 4));
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        layers[i].rope = listed.empty() ? every == 0 || (i + 1) % every != 0 : listed[i];
+}
+
 /// An encoder and a decoder, which also attends to the encoder's output.
 void set_two_stacks(const ConfigFields& fields, ModelDescription& m, const char* decoder, std::int64_t decoder_layers,
     const char* encoder, std::int64_t encoder_layers, bool relative_tables) {
@@ -153,16 +164,17 @@ void gpt_neox(const ConfigFields& fields, ModelDescription& m) {
 void llama4(const ConfigFields& fields, ModelDescription& m) {
     if (!fields.flag("use_qk_norm", true)) m.attention.qk_norm = {};
     if (m.experts) m.experts->shared_width = m.experts->width;
-    std::vector<LayerFacts>& layers = m.stacks[0].layers;
-    const std::vector<bool> listed = fields.flags("no_rope_layers"); // 1: this layer has RoPE, in spite of the name
-    if (!listed.empty() && listed.size() != layers.size())
-        fields.refuse(fmt::format("no_rope_layers has {} entries for {} layers", listed.size(), layers.size()));
-    const auto every = static_cast<std::size_t>(fields.count("no_rope_layer_interval", 4));
-    for (std::size_t i = 0; i < layers.size(); ++i)
-        layers[i].rope = listed.empty() ? every == 0 || (i + 1) % every != 0 : listed[i];
+    set_rope_layers(fields, m);
     if (const auto chunk = fields.optional_size("attention_chunk_size"))
         warn(m, fmt::format(
                     "layers with RoPE attend within chunks of {} tokens; layers without it see everything", *chunk));
+}
+
+void smollm3(const ConfigFields& fields, ModelDescription& m) {
+    set_rope_layers(fields, m);
+    if (!m.attention.window || !fields.words("layer_types").empty()) return;
+    for (LayerFacts& layer : m.stacks[0].layers) layer.sliding = !layer.rope;
+    m.attention.window_layers = "those without RoPE";
 }
 
 void stablelm(const ConfigFields& fields, ModelDescription& m) {

@@ -31,6 +31,13 @@ void add_llama_family(Types& types) {
     ModelType& llama = add(types, {}, "llama", "Llama 2, 3, 3.1; SmolLM2");
     llama.biases = {attention_bias, {"mlp_bias", false, {"up", "down"}}};
 
+    ModelType& smollm3 = add(types, llama, "smollm3", "SmolLM3 3B");
+    smollm3.defaults = R"({"num_key_value_heads": 4})";
+    smollm3.positions.base = 2e6;
+    smollm3.window = {"sliding_window", 0, "", "use_sliding_window"};
+    smollm3.special = special::smollm3;
+    smollm3.warnings = {"no_rope_layers lists the layers that have RoPE, in spite of its name: every fourth has none"};
+
     ModelType& mistral = add(types, llama, "mistral", "Mistral 7B; Mistral Small");
     mistral.biases = {};
     mistral.window = {"sliding_window"};

@@ -99,6 +99,7 @@ void falcon(const ConfigFields&, ModelDescription&);
 void gemma(const ConfigFields&, ModelDescription&);
 void gpt_neox(const ConfigFields&, ModelDescription&);
 void llama4(const ConfigFields&, ModelDescription&);
+void smollm3(const ConfigFields&, ModelDescription&);
 void stablelm(const ConfigFields&, ModelDescription&);
 void t5(const ConfigFields&, ModelDescription&);
 void transformer2017(const ConfigFields&, ModelDescription&);

@@ -11,7 +11,7 @@ std::ptrdiff_t root(std::int64_t square) {
 }
 
 /// (side², d) as (side/k, k, side/k, k, d): squares of k × k neighbours.
-Var<double> in_squares(const Var<double>& x, std::ptrdiff_t side, std::ptrdiff_t k) {
+template <class T> Var<T> in_squares(const Var<T>& x, std::ptrdiff_t side, std::ptrdiff_t k) {
     if (k < 1 || side % k != 0)
         throw Error(
             fmt::format("vision: {} patches a side do not divide into squares of {}; check the sizes", side, k));
@@ -59,25 +59,25 @@ Shape VisionTower::image_shape() const {
     return {side * side, Shape{patch, patch, size(facts.channels)}.size()};
 }
 
-Var<double> VisionTower::operator()(Binding<double>& on, const Var<double>& image) const {
+template <class T> Var<T> VisionTower::operator()(Binding<T>& on, const Var<T>& image) const {
     const Scope scope = on.scope("vision");
     const auto side = static_cast<std::ptrdiff_t>(facts.image / facts.patch);
-    Var<double> h = patches(on, image);
+    Var<T> h = patches(on, image);
     if (class_token) h = concat({h, on(class_token)}, 0);
     h = first_norm(on, h + on(positions.table));
     h = stack(on, h);
     if (!shuffle_up) {
         if (pool) {
             // One state for the whole image. The language model reads the patches, so this is added to all of them.
-            const Var<double> seen = (*pool)(on, on(probe), {}, h);
+            const Var<T> seen = (*pool)(on, on(probe), {}, h);
             h = h + (seen + (*pool_ffn)(on, pool_norm(on, seen)));
         }
-        const Var<double> squares = in_squares(h, side, side / root(facts.tokens));
-        const Var<double> pooled = reshape(mean(squares, {1, 3}), {-1, static_cast<std::ptrdiff_t>(facts.width)});
+        const Var<T> squares = in_squares(h, side, side / root(facts.tokens));
+        const Var<T> pooled = reshape(mean(squares, {1, 3}), {-1, static_cast<std::ptrdiff_t>(facts.width)});
         return projector(on, projector_norm(on, pooled));
     }
-    const Var<double> squares = in_squares(slice(h, "0:-1"), side, root(facts.shuffled / facts.width));
-    const Var<double> shuffled =
+    const Var<T> squares = in_squares(slice(h, "0:-1"), side, root(facts.shuffled / facts.width));
+    const Var<T> shuffled =
         reshape(transpose(squares, {0, 2, 1, 3, 4}), {-1, static_cast<std::ptrdiff_t>(facts.shuffled)});
     return projector(on, gelu_erf(shuffle_down(on, gelu_erf(shuffle_up(on, shuffled)))));
 }
@@ -95,5 +95,7 @@ void VisionTower::visit(const Visitor& v) const {
     v("projector_norm", projector_norm);
     for (const Linear* map : {&shuffle_up, &shuffle_down, &projector}) v(*map);
 }
+
+CHALKGRAD_INSTANCES(VisionTower::operator())
 
 } // namespace chalkgrad::nn
