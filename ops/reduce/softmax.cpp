@@ -22,12 +22,17 @@ template <class T> void softmax_rows_gz(std::size_t rows, std::size_t n, const T
     }
 }
 
-// A hidden entry is −inf by itself: it does not move with the others.
+// A hidden entry is −inf by itself: it does not move with the others. One that is −inf only because T ends there becomes T's lowest
+// number, so that the backward tells it from a hidden one.
+template <class T> FAST inline T not_hidden(T y) {
+    if constexpr (is_simd<T>) return y < -Constants<T>::max_finite ? -Constants<T>::max_finite : y;
+    else return y;
+}
 template <class T> void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     const T hidden = -static_cast<T>(__builtin_inf());
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
         const T m = shift_of(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
-        each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
+        each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : not_hidden((z[j] - m) - log_s); });
     }
 }
 
