@@ -11,10 +11,13 @@
 #include <chalkgrad/ops/elementwise/elementwise.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
 
+#include "../../support.hpp"
+
 namespace test_hostile_lambdas {
 BOOST_AUTO_TEST_SUITE(hostile_lambdas)
 
 using namespace chalkgrad;
+using chalkgrad::testing::refusal;
 using Doubles = Array<double>;
 using Forward = std::function<Doubles(const Doubles&)>;
 using Backward = std::function<Doubles(const Doubles&, const Doubles&, const Doubles&)>;
@@ -31,13 +34,6 @@ struct Bench {
 
     Var<double> odd(const Forward& forward, const Backward& backward = twice_x) const {
         return custom("odd", forward, backward, x);
-    }
-    /// What f is told.
-    template <class F> std::string refusal(F f) const {
-        try {
-            f();
-        } catch (const Error& error) { return error.what(); }
-        return "nothing was refused";
     }
     void works() const {
         x.zero_grad();
@@ -74,12 +70,12 @@ BOOST_AUTO_TEST_CASE(forwards_that_throw_or_change_their_shape) {
     const Bench b;
     for (const auto& [forward, sentence] : wrong) {
         const std::size_t lines = b.tape.size();
-        BOOST_TEST(b.refusal([&] { b.odd(later(1, forward)); }) == sentence);
+        BOOST_TEST(refusal([&] { b.odd(later(1, forward)); }) == sentence);
         BOOST_TEST(b.tape.size() == lines);
         b.works();
     }
-    BOOST_TEST(b.refusal([&] { b.odd(wrong[0].first); }) == wrong[0].second);
-    BOOST_TEST(b.refusal([&] {
+    BOOST_TEST(refusal([&] { b.odd(wrong[0].first); }) == wrong[0].second);
+    BOOST_TEST(refusal([&] {
         b.odd([](const Doubles&) { return Doubles::from_shape(std::vector<std::size_t>(9, 1)); });
     }) == "shape: more than 8 axes; reshape the array to fewer");
     b.works();
@@ -102,7 +98,7 @@ BOOST_AUTO_TEST_CASE(backwards_that_throw_or_give_something_else) {
     for (const auto& [backward, sentence] : wrong) {
         b.works();
         const auto loss = sum(b.odd(square_of, backward));
-        BOOST_TEST(b.refusal([&] { loss.backward(); }) == sentence);
+        BOOST_TEST(refusal([&] { loss.backward(); }) == sentence);
         BOOST_TEST((b.x.grad() == Doubles{2, -4, 6})); // of the sweep before
         b.works();
     }
@@ -179,7 +175,7 @@ BOOST_AUTO_TEST_CASE(lambdas_that_use_their_own_tape) {
         const std::function<void()> meddling[] = {[&] { sum(b.x).backward(); },
             [&] { grad(sum(b.x), std::vector{b.x}); }, [&] { b.x.zero_grad(); }, [&] { b.tape.zero_grad(); },
             [&] { b.tape.clear(); }, [&] { exp(b.x).keep_grad(); }};
-        for (const auto& f : meddling) told.push_back(b.refusal(f));
+        for (const auto& f : meddling) told.push_back(refusal(f));
         return twice_x(x, y, gy);
     });
     const auto loss = sum(y * y);
