@@ -3,6 +3,7 @@
 #include <limits>
 #include <list>
 
+#include <chalkgrad/autograd/tape/single_op.hpp>
 #include <chalkgrad/autograd/tape/small_vector.hpp>
 #include <chalkgrad/autograd/tape/tape_state.hpp>
 #include <chalkgrad/autograd/tape/wider.hpp>
@@ -96,32 +97,6 @@ private:
     std::size_t count_;
 };
 
-/// An op's forward in a wider scalar, with its arguments.
-template <class W, class T> struct InWider {
-    const Op& op;
-    std::vector<std::vector<W>> copies;
-    std::vector<In<W>> ins;
-    std::vector<W> y, saved;
-
-    InWider(const Op& its, Ins<T> in, const Shape& shape) : op(its), y(shape.size()) {
-        std::vector<const Shape*> shapes;
-        for (std::size_t k = 0; k < in.size(); ++k) {
-            shapes.push_back(in[k].shape);
-            ins.push_back(copied(in[k]));
-        }
-        saved.resize(op.saved({shapes.data(), shapes.size()}));
-        op.forward({ins.data(), ins.size()}, {y.data(), &shape}, saved.data());
-    }
-    In<W> copied(In<T> x) {
-        if (!x) return {};
-        return {copies.emplace_back(x.data, x.data + x.size()).data(), x.shape};
-    }
-};
-
-template <class T> void narrow(const std::vector<auto>& from, T* to) {
-    std::transform(from.begin(), from.end(), to, [](auto number) { return static_cast<T>(number); });
-}
-
 /// Whether all are numbers: −inf is one that masks have.
 template <class T> bool are_numbers(Ins<T> in) {
     return std::all_of(in.items, in.items + in.size(), [](In<T> x) {
@@ -129,23 +104,27 @@ template <class T> bool are_numbers(Ins<T> in) {
     });
 }
 
-template <class W, class T> void run_forward_in(const Op& op, Ins<T> in, Out<T> y) {
-    if (are_numbers(in)) narrow(InWider<W, T>(op, in, *y.shape).y, y.data);
+template <class T> void narrow(auto* from, Out<T> to) {
+    std::transform(from, from + to.size(), to.data, [](auto number) { return static_cast<T>(number); });
 }
 
-template <class W, class T> void run_vjp_in(const Op& op, Ins<T> in, const Shape& shape, In<T> gy, Outs<T> gx) {
+template <class W, class T> void run_forward_in(const Op& op, Ins<T> in, Out<T> y) {
+    if (are_numbers(in)) narrow(SingleOp<W>(op, in, *y.shape).forward().data(), y);
+}
+
+template <class W, class T> void run_vjp_in(const Op& op, Ins<T> in, const Shape& y, In<T> gy, Outs<T> gx) {
     if (!are_numbers(in) || !are_numbers<T>({&gy, 1})) return;
-    InWider<W, T> run(op, in, shape);
-    std::vector<std::vector<W>> gradients(gx.size());
-    std::vector<Out<W>> outs;
-    for (std::size_t k = 0; k < gx.size(); ++k) {
-        if (gx[k].shape != nullptr) gradients[k].resize(gx[k].size());
-        outs.push_back({gradients[k].data(), gx[k].shape, gx[k].wanted});
-    }
-    op.vjp({run.ins.data(), run.ins.size()}, {run.y.data(), &shape}, run.copied(gy), run.saved.data(),
-        {outs.data(), outs.size()});
+    SingleOp<W> wide(op, in, y);
+    wide.forward();
+    std::vector<std::size_t> wanted;
     for (std::size_t k = 0; k < gx.size(); ++k)
-        if (gx[k]) narrow(gradients[k], gx[k].data);
+        if (gx[k]) wanted.push_back(k);
+    const std::vector<W> gradients = wide.vjp(wanted, {gy.data, gy.data + gy.size()});
+    const W* from = gradients.data();
+    for (const std::size_t k : wanted) {
+        narrow(from, gx[k]);
+        from += gx[k].size();
+    }
 }
 
 } // namespace
