@@ -1,12 +1,6 @@
 // Blame: gradcheck of every op by itself, one operand at a time.
 #include <chalkgrad/autograd/check/blame.hpp>
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad {

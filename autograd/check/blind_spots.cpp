@@ -1,12 +1,4 @@
 // Inputs that cannot show a fault, and where one would show.
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {

@@ -1,9 +1,6 @@
 // The program under check: its lines, room for its Jacobians, and how findings add up.
 #include <chalkgrad/autograd/check/steps.hpp>
-
-#include <algorithm>
-
-#include <fmt/format.h>
+#include <chalkgrad/autograd/tape/single_op.hpp>
 
 namespace chalkgrad::detail {
 
@@ -19,9 +16,7 @@ std::vector<double> lengths(const Var<double>& x) {
         if (record.op == nullptr) continue;
         const Index* in = tape.inputs(record);
         if (std::find(in, in + record.input_count, x.line()) == in + record.input_count) continue;
-        std::vector<In<double>> ins(record.input_count);
-        for (std::size_t k = 0; k < record.input_count; ++k)
-            if (in[k] != absent) ins[k] = {static_cast<const double*>(tape[in[k]].value), tape[in[k]].shape};
+        const std::vector<In<double>> ins = inputs_of<double>(tape, record);
         const double length = record.op->length_scale({ins.data(), ins.size()});
         if (length > 0 && std::isfinite(length)) result.push_back(length);
     }

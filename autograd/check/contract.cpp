@@ -1,15 +1,8 @@
 // What the tape relies on: an op is a function, its backward is linear, and both only assign.
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <chalkgrad/autograd/check/copies.hpp>
-#include <chalkgrad/autograd/check/gap.hpp>
-#include <chalkgrad/autograd/check/single_op.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
+#include <chalkgrad/autograd/tape/single_op.hpp>
 
 namespace chalkgrad::detail {
 namespace {
@@ -99,7 +92,7 @@ void check_assignment(const CheckedProgram& s, Findings& found) {
     constexpr double stale = 1e300;
     each_op(s, [&](const TapeState& tape, const Record& record, const std::string& label,
                    const std::vector<std::size_t>& wanted, const std::vector<double>& gy) {
-        SingleOp op(tape, record);
+        SingleOp<double> op(tape, record);
         const std::vector<double> clean = op.forward();
         if (const auto& y = op.forward(stale); !same_bits(clean.data(), y.data(), y.size()))
             found.break_contract(fmt::format(
@@ -197,7 +190,7 @@ Findings check_operands(CheckedProgram& s) {
                 found.break_contract(
                     fmt::format("{} gives another gradient when {}; it differs by {:.2g}", label, when, gap));
         };
-        SingleOp op(tape, record);
+        SingleOp<double> op(tape, record);
         op.forward();
         std::vector<double> singly;
         for (const std::size_t k : wanted) {
@@ -208,7 +201,7 @@ Findings check_operands(CheckedProgram& s) {
         const std::size_t j = wanted[0], k = wanted[1];
         const Index* in = tape.inputs(record);
         if (!(*tape[in[j]].shape == *tape[in[k]].shape)) return;
-        SingleOp copied(tape, record), shared(tape, record);
+        SingleOp<double> copied(tape, record), shared(tape, record);
         copied.repeat(j, k, false);
         shared.repeat(j, k, true);
         try {

@@ -17,6 +17,18 @@ inline void say(std::string& sentences, const std::string& sentence) {
     sentences += (sentences.empty() ? "" : "; ") + sentence;
 }
 
+/// How far apart the two sides of an identity are, from the terms of one and those of the other with their signs turned: `gap` is 0
+/// where it holds, and what rounding leaves of it is judged beside `terms`, Σ|terms|.
+template <class T> struct Gap {
+    T gap = T(0);
+    double terms = 0;
+
+    void add(T term) {
+        gap += term;
+        terms += static_cast<double>(std::abs(term));
+    }
+};
+
 struct Findings {
     GradcheckReport report;                    ///< its verdict is decided at the end, by verdict_of()
     bool contract_broken = false;              ///< the backward is not what the tape relies on

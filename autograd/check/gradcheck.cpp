@@ -1,13 +1,8 @@
 // gradcheck: the order of the steps.
 #include <chalkgrad/autograd/check/gradcheck.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/autograd/tape/custom.hpp>
 

@@ -1,9 +1,4 @@
 // Every kernel gives the same answer: in float, double and long double, and on both instruction sets.
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include <chalkgrad/autograd/check/steps.hpp>
 #include <chalkgrad/autograd/kernel/isa.hpp>
 

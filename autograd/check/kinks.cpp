@@ -1,10 +1,4 @@
 // Kinks: the slopes that a backward gives there lie between those on both sides, in every direction.
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {

@@ -1,11 +1,4 @@
 // Declared identities: what a caller knows of the Jacobian must hold of the backward.
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {

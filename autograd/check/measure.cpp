@@ -1,10 +1,5 @@
 // The Jacobian as the backward, dual numbers and differences see it; columns of one colour share a run.
-#include <algorithm>
-#include <cmath>
 #include <map>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <chalkgrad/autograd/check/colouring.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>

@@ -11,17 +11,8 @@
 namespace chalkgrad {
 
 const char* name(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::pass:
-            return "pass";
-        case Verdict::fail:
-            return "fail";
-        case Verdict::kink:
-            return "kink";
-        case Verdict::inconclusive:
-            return "inconclusive";
-    }
-    return "fail";
+    constexpr const char* names[] = {"pass", "fail", "kink", "inconclusive"};
+    return names[static_cast<std::size_t>(verdict)];
 }
 
 std::string to_string(const GradcheckReport& report) {

@@ -1,10 +1,4 @@
 // Second order: H v by dual numbers through the backward, H the Hessian of ⟨w, y⟩ over all outputs and inputs.
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {
@@ -33,14 +27,8 @@ double largest(const std::vector<double>& numbers) {
 /// Whether an op of the program saves anything for its backward.
 bool keeps_numbers(const CheckedProgram& s) {
     const TapeState& tape = *s.outputs.front().state();
-    return std::any_of(s.lines.begin(), s.lines.end(), [&](std::uint32_t line) {
-        std::vector<const Shape*> shapes;
-        for (std::size_t k = 0; k < tape[line].input_count; ++k) {
-            const Index in = tape.inputs(tape[line])[k];
-            shapes.push_back(in == absent ? nullptr : tape[in].shape);
-        }
-        return tape[line].op->saved({shapes.data(), shapes.size()}) > 0;
-    });
+    return std::any_of(
+        s.lines.begin(), s.lines.end(), [&](std::uint32_t line) { return tape.saved_size(tape[line]) > 0; });
 }
 
 /// How far H v is from what it must be where s.program stands, and whether that is too far.

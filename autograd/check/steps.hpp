@@ -1,11 +1,17 @@
-// The inside of gradcheck: structure → Jacobians → findings → verdict, each step a function of what came before.
-// Users see gradcheck.hpp.
+// The inside of gradcheck: structure → Jacobians → findings → verdict, each step a function of what came before; and what the file of a
+// step includes. Users see gradcheck.hpp.
 #pragma once // internal
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <chalkgrad/autograd/check/checked_program.hpp>
+#include <chalkgrad/autograd/check/copies.hpp>
 #include <chalkgrad/autograd/check/findings.hpp>
 #include <chalkgrad/autograd/check/jacobian_blocks.hpp>
 

@@ -1,7 +1,5 @@
 // Which columns of a Jacobian each output element can depend on at all: found by moving strips of the inputs, and held against
 // what the backward sends back.
-#include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <chalkgrad/autograd/check/steps.hpp>

@@ -1,11 +1,4 @@
 // The transpose identity, of whole Jacobians and along a few random directions instead of them.
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
-#include <fmt/format.h>
-
-#include <chalkgrad/autograd/check/gap.hpp>
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {

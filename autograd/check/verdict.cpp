@@ -1,10 +1,4 @@
 // The verdict: every element of the Jacobian against its tolerance, and what the other checks have found.
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {

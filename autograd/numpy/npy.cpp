@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chalkgrad/autograd/base/each.hpp>
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/autograd/base/shape.hpp>
@@ -160,18 +161,10 @@ template <class T> void convert(const NpyArray& file, T* out, const std::string&
     });
 }
 
-template void convert(const NpyArray&, bool*, const std::string&);
-template void convert(const NpyArray&, std::int8_t*, const std::string&);
-template void convert(const NpyArray&, std::uint8_t*, const std::string&);
-template void convert(const NpyArray&, std::int16_t*, const std::string&);
-template void convert(const NpyArray&, std::uint16_t*, const std::string&);
-template void convert(const NpyArray&, std::int32_t*, const std::string&);
-template void convert(const NpyArray&, std::uint32_t*, const std::string&);
-template void convert(const NpyArray&, std::int64_t*, const std::string&);
-template void convert(const NpyArray&, std::uint64_t*, const std::string&);
-template void convert(const NpyArray&, float*, const std::string&);
-template void convert(const NpyArray&, double*, const std::string&);
-template void convert(const NpyArray&, long double*, const std::string&);
+#define CHALKGRAD_CONVERT(T) template void convert(const NpyArray&, T*, const std::string&);
+CHALKGRAD_EACH(CHALKGRAD_CONVERT, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t)
+CHALKGRAD_EACH(CHALKGRAD_CONVERT, std::uint32_t, std::int64_t, std::uint64_t, float, double, long double)
+#undef CHALKGRAD_CONVERT
 
 } // namespace detail
 } // namespace chalkgrad

@@ -101,8 +101,6 @@ CHALKGRAD_FROM(float)
 CHALKGRAD_FROM(long double)
 CHALKGRAD_FROM(half)
 CHALKGRAD_FROM(bfloat16)
-#define CHALKGRAD_INSTANTIATE(T) template Var<T> stop_gradient(const Var<T>&);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(stop_gradient)
 
 } // namespace chalkgrad

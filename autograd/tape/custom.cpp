@@ -152,10 +152,7 @@ Var<T> record_custom(
     return record<T>(op, false, pointers.data(), pointers.size());
 }
 
-#define CHALKGRAD_INSTANTIATE(T) \
-    template Var<T> record_custom(std::string, CustomScalars, const std::vector<Var<T>>&, CustomOptions);
-CHALKGRAD_FOR_SCALARS(CHALKGRAD_INSTANTIATE)
-#undef CHALKGRAD_INSTANTIATE
+CHALKGRAD_INSTANCES(record_custom)
 
 } // namespace detail
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <chalkgrad/autograd/tape/single_op.hpp>
 #include <chalkgrad/autograd/tape/sweep.hpp>
 
 namespace chalkgrad {
@@ -102,11 +103,7 @@ template <class U> KinkSides Replay<U>::kinks(const std::vector<std::uint32_t>& 
         for (const std::uint32_t i : lines) {
             const Record& record = (*state_)[i];
             if (!record.op->has_kinks()) continue;
-            std::vector<In<U>> ins(record.input_count);
-            const Index* in = state_->inputs(record);
-            for (std::size_t k = 0; k < record.input_count; ++k)
-                if (in[k] != detail::absent)
-                    ins[k] = {static_cast<const U*>((*state_)[in[k]].value), (*state_)[in[k]].shape};
+            const std::vector<In<U>> ins = detail::inputs_of<U>(*state_, record);
             record.op->kinks(Ins<U>{ins.data(), ins.size()}, result);
         }
     return result;

@@ -1,9 +1,12 @@
 // Running one line's op, forward or backward: what the rule reads and writes, in the scalar it computes in.
 #include <algorithm>
+#include <limits>
 #include <list>
 
+#include <chalkgrad/autograd/tape/single_op.hpp>
 #include <chalkgrad/autograd/tape/small_vector.hpp>
 #include <chalkgrad/autograd/tape/tape_state.hpp>
+#include <chalkgrad/autograd/tape/wider.hpp>
 
 namespace chalkgrad::detail {
 namespace {
@@ -94,7 +97,46 @@ private:
     std::size_t count_;
 };
 
+/// Whether all are numbers: −inf is one that masks have.
+template <class T> bool are_numbers(Ins<T> in) {
+    return std::all_of(in.items, in.items + in.size(), [](In<T> x) {
+        return !x || std::all_of(x.data, x.data + x.size(), [](T v) { return v <= std::numeric_limits<T>::max(); });
+    });
+}
+
+template <class T> void narrow(auto* from, Out<T> to) {
+    std::transform(from, from + to.size(), to.data, [](auto number) { return static_cast<T>(number); });
+}
+
+template <class W, class T> void run_forward_in(const Op& op, Ins<T> in, Out<T> y) {
+    if (are_numbers(in)) narrow(SingleOp<W>(op, in, *y.shape).forward().data(), y);
+}
+
+template <class W, class T> void run_vjp_in(const Op& op, Ins<T> in, const Shape& y, In<T> gy, Outs<T> gx) {
+    if (!are_numbers(in) || !are_numbers<T>({&gy, 1})) return;
+    SingleOp<W> wide(op, in, y);
+    wide.forward();
+    std::vector<std::size_t> wanted;
+    for (std::size_t k = 0; k < gx.size(); ++k)
+        if (gx[k]) wanted.push_back(k);
+    const std::vector<W> gradients = wide.vjp(wanted, {gy.data, gy.data + gy.size()});
+    const W* from = gradients.data();
+    for (const std::size_t k : wanted) {
+        narrow(from, gx[k]);
+        from += gx[k].size();
+    }
+}
+
 } // namespace
+
+void forward_in_wider(const Op& op, Ins<float> in, Out<float> y) { run_forward_in<double>(op, in, y); }
+void forward_in_wider(const Op& op, Ins<double> in, Out<double> y) { run_forward_in<long double>(op, in, y); }
+void vjp_in_wider(const Op& op, Ins<float> in, const Shape& y, In<float> gy, Outs<float> gx) {
+    run_vjp_in<double>(op, in, y, gy, gx);
+}
+void vjp_in_wider(const Op& op, Ins<double> in, const Shape& y, In<double> gy, Outs<double> gx) {
+    run_vjp_in<long double>(op, in, y, gy, gx);
+}
 
 void add_numbers(Dtype dtype, void* sum, const void* term, std::size_t n) {
     with_work_scalar(dtype, [=](auto scalar) {

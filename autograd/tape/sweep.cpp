@@ -6,12 +6,16 @@
 namespace chalkgrad::detail {
 namespace {
 
+void require_no_other(const TapeState& tape) {
+    if (tape.sweeping) throw Error("backward: a sweep of this tape is running; a rule must not start another");
+}
+
 /// One sweep from line y. Gradients that are kept from earlier ones are set aside while it runs, and put back at its end,
 /// or should anything throw; after keep() what this sweep has left stays.
 class Sweep {
 public:
     Sweep(TapeState& tape, Index y, const void* cotangent) : tape_(tape), y_(y), cotangent_(cotangent) {
-        if (tape.sweeping) throw Error("backward: a sweep of this tape is running; a rule must not start another");
+        require_no_other(tape);
         std::size_t count = 0;
         each_earlier([&](Index) { ++count; });
         earlier_.reserve(count); // from here on nothing throws
@@ -117,6 +121,7 @@ void sweep_backward(TapeState& tape, Index y, const void* cotangent, const OnGra
 
 void sweep_towards(TapeState& tape, Index y, const void* cotangent, const std::vector<Index>& xs,
     const std::function<void(std::size_t)>& on_target, const OnGradient& on_gradient) {
+    require_no_other(tape); // which has marks of its own
     struct Marks {
         TapeState& tape;
         Index end;

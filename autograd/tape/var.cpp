@@ -81,6 +81,11 @@ template <class T> SweepStart sweep_start(const Var<T>& y, const char* what, con
     return {i, cotangent->data()};
 }
 
+/// Refuses what would pull a gradient from under a sweep: a rule may call anything.
+void require_no_sweep(const TapeState& tape, const char* what) {
+    if (tape.sweeping) throw Error(std::string(what) + ": a sweep of this tape is running; call it after");
+}
+
 } // namespace
 
 template <class T> Index Var<T>::checked(const char* what) const {
@@ -132,6 +137,7 @@ template <class T> bool Var<T>::has_grad() const { return (*state_)[checked("has
 
 template <class T> const Var<T>& Var<T>::keep_grad() const {
     const Index i = checked("keep_grad");
+    require_no_sweep(*state_, "keep_grad");
     Record& record = (*state_)[i];
     if (!record.has(Record::needs_grad))
         throw Error("keep_grad: " + state_->label(i) + " depends on no variable, so it has no gradient");
@@ -145,6 +151,7 @@ template <class T> const Var<T>& Var<T>::keep_grad() const {
 
 template <class T> void Var<T>::zero_grad() const {
     Record& record = (*state_)[checked("zero_grad")];
+    require_no_sweep(*state_, "zero_grad");
     if (record.grad != nullptr) state_->free_grad(record);
     ++state_->grad_version;
 }

@@ -100,7 +100,7 @@ template <bool softplus> struct Dyisru {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* root_b, Outs<T> gx) const {
         const std::size_t d = gy.last();
         const BroadcastRow<T> b(in[1], d, 0), gamma(in[2], d, 1);
-        RowGradient<T> gb(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
+        RowGradient<T> gb(gx[1], in[0]), ggamma(gx[2], in[0]), gbeta(gx[3], in[0]);
         each_rows(
             gy.rows(),
             [&](std::size_t first, std::size_t rows) {

@@ -61,7 +61,7 @@ struct Dyt {
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
         const std::size_t d = y.last();
         const BroadcastRow<T> gamma(in[2], d, 1);
-        RowGradient<T> galpha(gx[1], d), ggamma(gx[2], d), gbeta(gx[3], d);
+        RowGradient<T> galpha(gx[1], in[0]), ggamma(gx[2], in[0]), gbeta(gx[3], in[0]);
         each_rows(
             y.rows(),
             [&](std::size_t first, std::size_t rows) {

@@ -46,15 +46,18 @@ private:
     const T* data_;
 };
 
-/// The gradient of such a row, which kernels sum up over rows: see each_rows.
+/// So many rows of floats may be added up as they are; the sums of more grow in double.
+inline constexpr std::size_t rows_at_once = 1024;
+
+/// The gradient of such a row, which kernels sum up over the rows of x: see each_rows.
 template <class T> class RowGradient {
 public:
-    RowGradient(Out<T> gradient, std::size_t d)
+    RowGradient(Out<T> gradient, In<T> x)
         : gradient_(gradient),
           is_row_(gradient && gradient.shape->rank() == 1),
-          d_(d),
-          part_(is_row_ ? 0 : d),
-          totals_(d) {}
+          d_(x.last()),
+          part_(is_row_ ? 0 : d_),
+          totals_(x.rows() <= rows_at_once ? 0 : d_) {}
     /// Where a kernel leaves D sums over some rows.
     T* data() { return is_row_ ? gradient_.data : part_.data(); }
     /// Adds these to the totals, or begins with them.
@@ -78,16 +81,14 @@ private:
     Scratch<wide_t<T>> totals_;
 };
 
-/// Calls kernel(first row, rows), which fills data() of the gradients: at once, or for so many rows at a time that floats may
-/// be added up, whose sums then grow in double.
+/// Calls kernel(first row, rows), which fills data() of the gradients, for rows_at_once rows at most.
 template <class Kernel, class... Gradients> void each_rows(std::size_t rows, Kernel kernel, Gradients&... gradients) {
-    constexpr std::size_t most = 1024;
-    if (rows <= most) {
+    if (rows <= rows_at_once) {
         kernel(std::size_t(0), rows);
         return (gradients.store(gradients.data()), ...);
     }
-    for (std::size_t first = 0; first < rows; first += most) {
-        kernel(first, std::min(most, rows - first));
+    for (std::size_t first = 0; first < rows; first += rows_at_once) {
+        kernel(first, std::min(rows_at_once, rows - first));
         (gradients.add(first == 0), ...);
     }
     (gradients.store_totals(), ...);

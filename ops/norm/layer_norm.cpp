@@ -81,7 +81,7 @@ struct LayerNorm {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
         const std::size_t rows = gy.rows(), d = gy.last();
         const BroadcastRow<T> gamma(in[1], d, 1);
-        RowGradient<T> ggamma(gx[1], d), gbeta(gx[2], d);
+        RowGradient<T> ggamma(gx[1], in[0]), gbeta(gx[2], in[0]);
         each_rows(
             rows,
             [&](std::size_t first, std::size_t count) {

@@ -69,7 +69,7 @@ struct RmsNorm {
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* r, Outs<T> gx) const {
         const In<T> x = in[0];
         const BroadcastRow<T> gamma(in[1], x.last(), 1, gain == Gain::one_plus_weight ? 1 : 0);
-        RowGradient<T> ggamma(gx[1], x.last());
+        RowGradient<T> ggamma(gx[1], x);
         each_rows(
             x.rows(),
             [&](std::size_t first, std::size_t rows) {

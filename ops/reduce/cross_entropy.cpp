@@ -38,6 +38,7 @@ void cross_entropy_gz(std::size_t rows, std::size_t v, const std::int64_t* targe
 CHALKGRAD_KERNEL(cross_entropy_forward, cross_entropy_gz)
 
 #ifndef CHALKGRAD_KERNELS_ONLY
+#include <chalkgrad/autograd/tape/wider.hpp>
 #include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/reduce/cross_entropy.hpp>
@@ -87,6 +88,7 @@ struct CrossEntropy {
         const wide_t<T> loss = kernel::cross_entropy_forward<T>(
             rows, in[0].last(), targets->data(), ignore_index, in[0].data, m, m + rows);
         y[0] = static_cast<T>(loss / divisor<wide_t<T>>());
+        if (!all_finite(y.data, 1)) forward_in_wider(*this, in, y);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* m, Outs<T> gx) const {
         const std::size_t rows = in[0].rows();

@@ -76,6 +76,7 @@ template <bool divided> struct Sum : Reduction {
         const In<T> x = in[0];
         if (x.size() == 1) y[0] = x[0];
         else collect(*x.shape, divisor<T>(x, y), y.data, kernel::sum_row<T>, of_x(x.data));
+        if (!all_finite(y.data, y.size())) forward_in_wider(*this, in, y);
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
         run_kernel(*in[0].shape, kernel::sum_row_gx<T>, divisor<T>(in[0], y), of_y(gy.data), of_x(gx[0].data));
@@ -99,6 +100,7 @@ struct VarBiased : Reduction {
         collect(shape, n, mu, kernel::sum_row<T>, x);
         collect(shape, n, delta, kernel::deviation_row<T>, x, of_y(mu));
         collect(shape, n, y.data, kernel::variance_row<T>, x, of_y(mu), of_y(delta));
+        if (!all_finite(y.data, y.size())) forward_in_wider(*this, in, y);
     }
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* mu, Outs<T> gx) const {
         const In<T> x = in[0];
@@ -106,6 +108,7 @@ struct VarBiased : Reduction {
         const T* delta = mu + y.size();
         run_kernel(*x.shape, kernel::variance_row_gx<T>, n, of_x(x.data), of_y(mu), of_y(delta), of_y(gy.data),
             of_x(gx[0].data));
+        if (!all_finite(y.data, y.size()) || !all_finite(mu, 2 * y.size())) vjp_in_wider(*this, in, *y.shape, gy, gx);
     }
 };
 

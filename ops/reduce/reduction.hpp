@@ -23,6 +23,7 @@ template <class T, class Term> FAST inline void spread(std::size_t n, bool along
 
 #ifndef CHALKGRAD_KERNELS_ONLY
 #include <chalkgrad/autograd/tape/totals.hpp>
+#include <chalkgrad/autograd/tape/wider.hpp>
 #include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/broadcast.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>

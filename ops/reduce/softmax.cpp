@@ -22,12 +22,17 @@ template <class T> void softmax_rows_gz(std::size_t rows, std::size_t n, const T
     }
 }
 
-// A hidden entry is −inf by itself: it does not move with the others.
+// A hidden entry is −inf by itself: it does not move with the others. One that is −inf only because T ends there becomes T's lowest
+// number, so that the backward tells it from a hidden one.
+template <class T> FAST inline T not_hidden(T y) {
+    if constexpr (is_simd<T>) return y < -Constants<T>::max_finite ? -Constants<T>::max_finite : y;
+    else return y;
+}
 template <class T> void log_softmax_rows(std::size_t rows, std::size_t n, const T* z, T* y) {
     const T hidden = -static_cast<T>(__builtin_inf());
     for (std::size_t t = 0; t < rows; ++t, z += n, y += n) {
         const T m = shift_of(n, z), log_s = log(sum_exp<T>(n, [=](std::size_t j) FAST { return z[j] - m; }));
-        each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : (z[j] - m) - log_s; });
+        each<T>(n, [=](std::size_t j) FAST { y[j] = z[j] == hidden ? hidden : not_hidden((z[j] - m) - log_s); });
     }
 }
 
@@ -74,36 +79,35 @@ template <bool logarithm> struct Softmax {
     void attributes(Attributes& out) const { out.set("axis", static_cast<double>(axis)); }
 
     template <class T> void forward(Ins<T> in, Out<T> y, T*) const {
-        const View lines = along_axis(*y.shape);
-        const std::size_t rows = lines.extents.rows(), n = lines.extents.last();
         const T* z = in[0].data;
         if (in[1]) {
             add_mask(in[0], in[1], y.data);
             z = y.data;
         }
-        if (packed(lines)) return rows_forward<T>(rows, n, z, y.data);
+        if (is_last_axis(*y.shape)) return rows_forward<T>(y.rows(), y.last(), z, y.data);
+        const View lines = along_axis(*y.shape);
         Scratch<T> buffer(y.size());
         gather<T>(lines, z, buffer.data());
-        rows_forward<T>(rows, n, buffer.data(), buffer.data());
+        rows_forward<T>(lines.extents.rows(), lines.extents.last(), buffer.data(), buffer.data());
         scatter<T>(lines, buffer.data(), y.data);
     }
     template <class T> void vjp(Ins<T>, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        const View lines = along_axis(*y.shape);
-        const std::size_t rows = lines.extents.rows(), n = lines.extents.last();
         T* gz = gx[0].data;
-        if (packed(lines)) {
-            rows_gz<T>(rows, n, y.data, gy.data, gz);
+        if (is_last_axis(*y.shape)) {
+            rows_gz<T>(y.rows(), y.last(), y.data, gy.data, gz);
         } else {
+            const View lines = along_axis(*y.shape);
             Scratch<T> y_rows(y.size()), g_rows(y.size());
             gather<T>(lines, y.data, y_rows.data());
             gather<T>(lines, gy.data, g_rows.data());
-            rows_gz<T>(rows, n, y_rows.data(), g_rows.data(), g_rows.data());
+            rows_gz<T>(lines.extents.rows(), lines.extents.last(), y_rows.data(), g_rows.data(), g_rows.data());
             scatter<T>(lines, g_rows.data(), gz);
         }
         if (gx[1]) mask_gradient<T>(*y.shape, gz, gx[1]);
     }
 
 private:
+    bool is_last_axis(const Shape& shape) const { return normalize_axis(name, axis, shape) + 1 == shape.rank(); }
     /// An array with the axis moved to the end.
     View along_axis(const Shape& shape) const {
         const std::size_t k = normalize_axis(name, axis, shape);
@@ -114,7 +118,6 @@ private:
             view.extents.push_back(shape[i + 1 < shape.rank() ? i + (i >= k) : k]);
         return view;
     }
-    static bool packed(const View& lines) { return lines.strides[lines.extents.rank() - 1] == 1; }
     template <class T>
     static constexpr auto rows_forward = logarithm ? kernel::log_softmax_rows<T> : kernel::softmax_rows<T>;
     template <class T>

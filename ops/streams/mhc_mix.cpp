@@ -3,6 +3,7 @@
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/tape/pool.hpp>
 #include <chalkgrad/autograd/tape/totals.hpp>
+#include <chalkgrad/autograd/tape/wider.hpp>
 #include <chalkgrad/ops/catalog/op.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
 #include <chalkgrad/ops/linear/gemm.hpp>
@@ -150,6 +151,7 @@ struct MixXdep : SinkhornMix {
             detail::sinkhorn(s.n, options, l.data(), potentials + b * keep, a + b * nn);
             mix(s, 1, Factor::plain, a + b * nn, in[0].data + b * nd, y.data + b * nd);
         }
+        if (!all_finite(z, 2 * s.batch * nn)) forward_in_wider(*this, in, y);
     }
     template <class T> void vjp(Ins<T> in, In<T>, In<T> gy, const T* z, Outs<T> gx) const {
         const Streams s(*gy.shape);
@@ -179,6 +181,7 @@ struct MixXdep : SinkhornMix {
         if (gx[0])
             gemm<T>(
                 Factor::plain, Factor::transposed, s.batch, nd, nn, gz.data(), nn, in[1].data, nn, 1, gx[0].data, nd);
+        if (!all_finite(z, 2 * s.batch * nn)) vjp_in_wider(*this, in, *gy.shape, gy, gx);
     }
 };
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include <chalkgrad/autograd/check/single_op.hpp>
+#include <chalkgrad/autograd/tape/single_op.hpp>
 #include <chalkgrad/chalkgrad.hpp>
 
 #include "survey.hpp"
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(single_elements_are_seen) {
             const detail::TapeState& lines = *tape.state();
             const detail::Record& record = lines[static_cast<detail::Index>(y.line())];
             if (record.op == nullptr || !lines[lines.inputs(record)[0]].has(detail::Record::needs_grad)) continue;
-            detail::SingleOp alone(lines, record);
+            detail::SingleOp<double> alone(lines, record);
             alone.forward();
             double largest = 0;
             std::vector<double> one(y.size(), 0.);

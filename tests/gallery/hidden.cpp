@@ -1,110 +1,15 @@
-// Wrong backwards that once passed, as a rule and as lambdas of custom(), and right ones that were called wrong; with many seeds each.
+// Wrong backwards that once passed, as a rule and as lambdas of custom(), and right ones beside them; with many seeds each.
 #include <boost/test/unit_test.hpp>
 
-#include <numbers>
-
-#include <chalkgrad/autograd/check/gradcheck.hpp>
-#include <chalkgrad/autograd/tape/apply.hpp>
-#include <chalkgrad/autograd/tape/custom.hpp>
-#include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/reduce/reduce.hpp>
+#include "spoken.hpp"
 
 namespace test_hidden {
 BOOST_AUTO_TEST_SUITE(hidden)
 
 using namespace chalkgrad;
-using Doubles = Array<double>;
-using Vars = std::vector<Var<double>>;
+using namespace chalkgrad::spoken;
 
 namespace {
-
-constexpr std::uint64_t seeds = 20;
-enum class Form { rule, lambdas };
-constexpr Form forms[] = {Form::rule, Form::lambdas};
-
-/// An op from two generic lambdas over the numbers of one input: forward(x, n, y) and backward(x, n, y, gy, gx). Other outputs than one
-/// for each input: `shape`.
-template <class Forward, class Backward> struct Spoken {
-    static constexpr const char* name = "spoken";
-    static constexpr const char* inputs[] = {"x"};
-    Forward f;
-    Backward g;
-    Shape out;
-    Shape shape(Shapes) const { return out; }
-    template <class T> void forward(Ins<T> in, Out<T> y, T*) const { f(in[0].data, in[0].size(), y.data); }
-    template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T*, Outs<T> gx) const {
-        g(in[0].data, in[0].size(), y.data, gy.data, gx[0].data);
-    }
-};
-
-/// What gradcheck says of such an op at x.
-template <class Forward, class Backward>
-GradcheckReport check(
-    Form form, const Forward& f, const Backward& g, const Doubles& x, std::uint64_t seed, Shape out = {0}) {
-    if (out == Shape{0}) out = Shape(x.shape().begin(), x.shape().end());
-    Tape tape;
-    const auto leaf = tape.variable(x, "x");
-    const Var<double> y = form == Form::rule ? apply(Spoken<Forward, Backward>{f, g, out}, leaf)
-                                             : custom(
-                                                   "spoken",
-                                                   [=](const Doubles& a) {
-                                                       Doubles result = Doubles::from_shape({out.begin(), out.end()});
-                                                       f(a.data(), a.size(), result.data());
-                                                       return result;
-                                                   },
-                                                   [=](const Doubles& a, const Doubles& b, const Doubles& gy) {
-                                                       Doubles result = Doubles::from_shape(a.shape());
-                                                       g(a.data(), a.size(), b.data(), gy.data(), result.data());
-                                                       return result;
-                                                   },
-                                                   leaf);
-    GradcheckOptions options;
-    options.seed = seed;
-    options.blind_spots = false;
-    return gradcheck(Vars{y}, Vars{leaf}, options);
-}
-
-template <class Forward, class Backward>
-void is_always(
-    Verdict verdict, const char* what, const Forward& f, const Backward& g, const Doubles& x, Shape out = {0}) {
-    for (const Form form : forms)
-        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-            const GradcheckReport report = check(form, f, g, x, seed, out);
-            BOOST_TEST((report.verdict == verdict), what << (form == Form::rule ? ", rule" : ", lambdas") << ", seed "
-                                                         << seed << ": " << to_string(report));
-        }
-}
-
-/// Not wrong, whatever else.
-template <class Forward, class Backward>
-void never_fails(const char* what, const Forward& f, const Backward& g, const Doubles& x, Shape out = {0}) {
-    for (const Form form : forms)
-        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-            const GradcheckReport report = check(form, f, g, x, seed, out);
-            BOOST_TEST((report.verdict != Verdict::fail), what << (form == Form::rule ? ", rule" : ", lambdas")
-                                                               << ", seed " << seed << ": " << to_string(report));
-            if (seed == 0)
-                BOOST_TEST_MESSAGE(what << (form == Form::rule ? ", rule: " : ", lambdas: ") << name(report.verdict)
-                                        << ' ' << report.why);
-        }
-}
-
-/// One function after the other of the elements: y_i = f(x_i), with the slope d(x_i).
-template <class F> auto each(F f) {
-    return [=](const auto* x, std::size_t n, auto* y) {
-        for (std::size_t i = 0; i < n; ++i) y[i] = f(x[i]);
-    };
-}
-template <class D> auto slope(D d) {
-    return [=](const auto* x, std::size_t n, const auto*, const auto* gy, auto* gx) {
-        for (std::size_t i = 0; i < n; ++i) gx[i] = gy[i] * d(x[i]);
-    };
-}
-
-/// No gradient for anything.
-constexpr auto nothing = [](const auto*, std::size_t n, const auto*, const auto*, auto* gx) {
-    for (std::size_t i = 0; i < n; ++i) gx[i] = std::decay_t<decltype(gx[0])>(0);
-};
 
 /// The largest number, with a backward by the share of each that ties: share(how many tie, which of them).
 constexpr auto largest = [](const auto* x, std::size_t n, auto* y) {
@@ -281,75 +186,6 @@ BOOST_AUTO_TEST_CASE(a_statistic_kept_from_the_first_call) {
             BOOST_TEST(wrong.blame.size() == 1u);
         }
     is_always(Verdict::pass, "a norm that keeps nothing", norm, backward(nullptr), x);
-}
-
-// Steps that leave the domain, or outrun the function, tell nothing.
-BOOST_AUTO_TEST_CASE(right_where_steps_leave_the_domain) { // N09
-    using std::numbers::pi;
-    const auto log_of = each([](auto x) {
-        using std::log;
-        return log(x);
-    });
-    const auto reciprocal = slope([](auto x) { return decltype(x)(1) / x; });
-    for (const Doubles& x :
-        {Doubles{1e-6, 0.25, 0.75}, Doubles{1e-6, 0.25, 0.749999}, Doubles{1e-5, 2}, Doubles{1e-6}, Doubles{1e-12, 1}})
-        never_fails("log", log_of, reciprocal, x);
-    never_fails("sqrt", each([](auto x) {
-        using std::sqrt;
-        return sqrt(x);
-    }),
-        slope([](auto x) {
-            using std::sqrt;
-            return decltype(x)(0.5) / sqrt(x);
-        }),
-        {1e-6, 2});
-    for (const double near : {1e-3, 1e-6, 1e-9})
-        for (const Form form : forms)
-            for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-                if (form == Form::rule) continue; // there is no asin of dual numbers
-                const auto asin_of = [](const double* x, std::size_t n, double* y) {
-                    for (std::size_t i = 0; i < n; ++i) y[i] = std::asin(x[i]);
-                };
-                Tape tape;
-                const auto x = tape.variable(Doubles{1 - near, 0.3}, "x");
-                const auto y = custom(
-                    "asin",
-                    [=](const Doubles& a) {
-                        Doubles r = a;
-                        asin_of(a.data(), a.size(), r.data());
-                        return r;
-                    },
-                    [](const Doubles& a, const Doubles&, const Doubles& gy) {
-                        return Doubles(gy / xt::sqrt((1. - a) * (1. + a)));
-                    },
-                    x);
-                GradcheckOptions options;
-                options.seed = seed;
-                const GradcheckReport report = gradcheck(Vars{y}, Vars{x}, options);
-                BOOST_TEST((report.verdict != Verdict::fail), "asin, " << near << ": " << to_string(report));
-            }
-    for (const double fast : {30., 1e3, 1e4, 1e6})
-        never_fails("sin", each([=](auto x) {
-            using std::sin;
-            return sin(decltype(x)(fast) * x);
-        }),
-            slope([=](auto x) {
-                using std::cos;
-                return decltype(x)(fast) * cos(decltype(x)(fast) * x);
-            }),
-            {0.7, -0.3, 1.1});
-    is_always(Verdict::fail, "log by a thousandth", log_of, slope([](auto x) { return decltype(x)(1.001) / x; }),
-        {0.2, 0.25, 0.55});
-    is_always(Verdict::fail, "log by a millionth", log_of, slope([](auto x) { return decltype(x)(1.000001) / x; }),
-        {1e-6, 0.25, 0.749999});
-    // Two slopes, 0 and infinite, whose product is a number; every op by itself is right.
-    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-        GradcheckOptions options;
-        options.seed = seed;
-        const GradcheckReport report =
-            gradcheck([](const Vars& x) { return pow(sqrt(sum(square(x[0]))), 2); }, {{0, 0, 0}}, options);
-        BOOST_TEST((report.verdict == Verdict::inconclusive), to_string(report));
-    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,6 +13,7 @@
 namespace chalkgrad::gallery {
 
 inline double sigma(double x) { return 1 / (1 + std::exp(-x)); }
+inline double sech2(double x) { return 1 / (std::cosh(x) * std::cosh(x)); }
 
 /// What a wrong vjp is handed, and the right one to start from.
 struct Backward {
@@ -209,6 +210,16 @@ inline WrongVjp derivative_of(std::function<Var<double>(const std::vector<Var<do
             else std::fill_n(c.gx[k].data, c.gx[k].size(), 0.);
         }
     };
+}
+
+/// f(x row, gx row) for every row of operand 0 behind the right vjp.
+inline WrongVjp each_row(
+    std::function<void(const Backward&, std::size_t row, std::size_t d, const double* x, double* gx)> spoil) {
+    return then([=](const Backward& c) {
+        if (!c.gx[0]) return;
+        const std::size_t d = c.in[0].last();
+        for (std::size_t t = 0; t < c.in[0].rows(); ++t) spoil(c, t, d, c.in[0].data + t * d, c.gx[0].data + t * d);
+    });
 }
 
 } // namespace chalkgrad::gallery

@@ -24,7 +24,8 @@ struct Exhibit {
 };
 
 const std::vector<Exhibit>& exhibits();
-/// Those of them that are right almost everywhere.
+/// Those of them that are of layers, and those that are right almost everywhere.
+std::vector<Exhibit> layer_exhibits();
 std::vector<Exhibit> edge_exhibits();
 
 /// The sample of an exhibit, drawn from rng.

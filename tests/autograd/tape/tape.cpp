@@ -1,4 +1,4 @@
-// The tape: recording, gradients and their life, rewinding, long chains, threads. Ops serve as users' programs would.
+// The tape: recording, rewinding, long chains, threads, handles, printing. Ops serve as users' programs would.
 #include <boost/test/unit_test.hpp>
 
 #include <pthread.h>
@@ -9,30 +9,23 @@
 
 #include <chalkgrad/autograd/tape/custom.hpp>
 #include <chalkgrad/autograd/tape/tape.hpp>
-#include <chalkgrad/autograd/tape/trace.hpp>
 #include <chalkgrad/ops/elementwise/activations.hpp>
 #include <chalkgrad/ops/elementwise/arithmetic.hpp>
-#include <chalkgrad/ops/linear/matmul.hpp>
 #include <chalkgrad/ops/norm/guarded_root.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 #include <chalkgrad/ops/reduce/reduce.hpp>
+
+#include "../../support.hpp"
+#include "expect.hpp"
 
 namespace test_tape {
 BOOST_AUTO_TEST_SUITE(tape)
 
 using namespace chalkgrad;
+using namespace chalkgrad::testing;
 using Doubles = Array<double>;
 
 namespace {
-
-template <class A, class B> void expect(const A& got, const B& want, double tolerance = 0) {
-    BOOST_REQUIRE_EQUAL(got.size(), want.size());
-    BOOST_TEST((std::vector<std::size_t>(got.shape().begin(), got.shape().end()) ==
-                std::vector<std::size_t>(want.shape().begin(), want.shape().end())));
-    for (std::size_t i = 0; i < want.size(); ++i)
-        BOOST_TEST(std::abs(got.data()[i] - want.data()[i]) <= tolerance * std::abs(want.data()[i]),
-            "element " << i << ": " << got.data()[i] << ", expected " << want.data()[i]);
-}
 
 /// Runs f on a thread with a stack of `bytes`; what it throws fails the test.
 template <class F> void with_stack(std::size_t bytes, F f) {
@@ -52,67 +45,7 @@ template <class F> void with_stack(std::size_t bytes, F f) {
     pthread_attr_destroy(&attributes);
 }
 
-template <class F> std::string refusal(F f) {
-    try {
-        f();
-    } catch (const Error& error) { return error.what(); }
-    return "nothing was refused";
-}
-
-bool says(const std::string& message, std::initializer_list<const char*> words) {
-    return std::all_of(
-        words.begin(), words.end(), [&](const char* word) { return message.find(word) != std::string::npos; });
-}
-
 } // namespace
-
-BOOST_AUTO_TEST_CASE(one_leaf_in_two_slots) { // G19
-    const Doubles w{1, 2, 3};
-    {
-        Tape t;
-        const auto leaf = t.variable(w, "w");
-        const auto loss = sum(leaf * leaf);
-        loss.backward();
-        BOOST_TEST(loss.item() == 14);
-        expect(leaf.grad(), Doubles{2, 4, 6});
-    }
-    Tape t;
-    const auto a = t.variable(w), b = t.variable(w);
-    sum(a * b).backward();
-    expect(a.grad(), w);
-    expect(b.grad(), w);
-}
-
-BOOST_AUTO_TEST_CASE(shared_subexpression) { // G21
-    Tape t;
-    const auto a = t.variable(1.5);
-    const auto b = a * a, c = b + b * b, d = c * b + a;
-    d.backward();
-    BOOST_TEST(d.item() == 17.953125);
-    BOOST_TEST(a.grad()() == 60.0625);
-    const auto e = t.variable(1.0);
-    const auto f = e + e;
-    (f + f).backward();
-    BOOST_TEST(e.grad()() == 4);
-}
-
-BOOST_AUTO_TEST_CASE(same_variable_twice_in_one_op) { // G22
-    Tape t;
-    const auto x = t.variable(Doubles{{1, 2}, {3, 4}});
-    const auto y = matmul(x, x);
-    expect(y.value(), Doubles{{7, 10}, {15, 22}});
-    y.backward(Doubles{{1, 0}, {-1, 2}});
-    expect(x.grad(), Doubles{{-1, 9}, {1, 13}});
-    const auto slope = [](auto f) {
-        Tape t;
-        const auto x = t.variable(3.0);
-        f(x).backward();
-        return x.grad()();
-    };
-    BOOST_TEST(slope([](const auto& x) { return x * x; }) == 6);
-    BOOST_TEST(slope([](const auto& x) { return x - x; }) == 0);
-    BOOST_TEST(slope([](const auto& x) { return x / x; }) == 0);
-}
 
 BOOST_AUTO_TEST_CASE(long_chains_need_no_stack) { // G23
     double value = 0, slope = 0;
@@ -141,25 +74,6 @@ BOOST_AUTO_TEST_CASE(long_chains_need_no_stack) { // G23
     });
     BOOST_TEST(value == 1000001);
     BOOST_TEST(slope == 1000001);
-}
-
-BOOST_AUTO_TEST_CASE(second_backward_accumulates_in_leaves_only) { // G24
-    Tape t;
-    const auto a = t.variable(2.0);
-    const auto b = 3 * a;
-    b.keep_grad();
-    const auto c = b * b;
-    c.backward();
-    BOOST_TEST(a.grad()() == 36);
-    BOOST_TEST(b.grad()() == 12);
-    c.backward();
-    BOOST_TEST(a.grad()() == 72);
-    BOOST_TEST(b.grad()() == 12); // of the last sweep alone
-    t.zero_grad();
-    BOOST_TEST(!a.has_grad());
-    BOOST_TEST(!b.has_grad());
-    c.backward();
-    BOOST_TEST(a.grad()() == 36);
 }
 
 BOOST_AUTO_TEST_CASE(steady_loops_allocate_nothing) { // G25
@@ -226,21 +140,6 @@ BOOST_AUTO_TEST_CASE(recorded_values_cannot_change) { // G26
     expect((h + rms_norm_floor(h)).value(), Doubles{3.848528137423857, 5.131370849898476}, 1e-14);
 }
 
-BOOST_AUTO_TEST_CASE(broadcast_gradients_have_their_operands_shape) { // G27
-    Tape t;
-    const auto a = t.variable(Doubles{{1, 2, 3}, {-1, 0.5, 4}});
-    const auto b = t.variable(Doubles(xt::reshape_view(Doubles{2., -3.}, {2, 1})));
-    const auto r = t.variable(Doubles{1, -1, 2});
-    const auto c = t.variable(0.5);
-    const auto u = t.constant(Doubles{{1, 2, 3}, {4, 5, 6}});
-    sum(u * ((a * b + r) * c)).backward();
-    expect(a.grad(), Doubles{{1, 2, 3}, {-6, -7.5, -9}});
-    expect(b.grad(), Doubles(xt::reshape_view(Doubles{7, 11.25}, {2, 1})));
-    expect(r.grad(), Doubles{2.5, 3.5, 4.5});
-    BOOST_TEST(c.grad().dimension() == 0u);
-    BOOST_TEST(c.grad()() == -23.5);
-}
-
 BOOST_AUTO_TEST_CASE(tapes_in_threads_do_not_meet) { // G46
     const double loss[] = {3.792129733281525, 3.7973795251563143, 3.814123093174024, 3.843829559794574};
     const double slope[] = {2.5e-51, 0.10748959789771692, 0.22983426183346556, 0.3666667581391625};
@@ -260,80 +159,6 @@ BOOST_AUTO_TEST_CASE(tapes_in_threads_do_not_meet) { // G46
         });
     for (std::thread& thread : threads) thread.join();
     for (const std::string& failure : failures) BOOST_TEST(failure == "");
-}
-
-BOOST_AUTO_TEST_CASE(grad_of_intermediates_touches_nothing) {
-    Tape t;
-    const auto x = t.variable(Doubles{1, 2});
-    const auto h = x * x;
-    const auto y = sum(h * h);
-    y.backward();
-    const Doubles before = x.grad();
-    const auto g = grad(y, std::vector<Var<double>>{h, x});
-    expect(g[0], Doubles{2, 8});
-    expect(g[1], Doubles{4, 32});
-    expect(x.grad(), before);
-    const auto other = t.variable(1.0, "other");
-    BOOST_TEST(says(refusal([&] { grad(y, std::vector<Var<double>>{other}); }), {"grad", "other", "does not depend"}));
-    expect(x.grad(), before);
-    expect(grad(h, std::vector<Var<double>>{x}, Doubles{1, 10})[0], Doubles{2, 40});
-}
-
-BOOST_AUTO_TEST_CASE(a_sweep_towards_an_intermediate_stops_there) {
-    // The norm's own rule would be asked for no gradient at all, and has nowhere to write one.
-    Tape t;
-    const auto x = t.variable(Doubles{1, 2, 3}), gamma = t.variable(Doubles{2, -1, 3});
-    const auto h = rms_norm(x, gamma, 1e-6);
-    expect(grad(sum(h * h), std::vector<Var<double>>{h})[0], Doubles(2 * h.value()));
-    expect(grad(h, std::vector<Var<double>>{h}, Doubles{1, 2, 3})[0], Doubles{1, 2, 3});
-}
-
-BOOST_AUTO_TEST_CASE(the_cotangent_stays_the_callers) {
-    // The sweep reads it where it is: the tape may neither change it nor take its memory for the next buffer.
-    Tape t;
-    const auto x = t.variable(Doubles{1, 2, 3, 4, 5});
-    const Doubles gy{1, -2, 3, -4, 5}, nines{9, 9, 9, 9, 9};
-    int calls = 0;
-    const auto y = custom(
-        "twice", [](const Doubles& a) { return Doubles(2 * a); },
-        [&calls](const Doubles&, const Doubles&, const Doubles& g) {
-            if (++calls == 2) throw std::runtime_error("the user's own");
-            return Doubles(2 * g);
-        },
-        x);
-    y.backward(gy);
-    expect(x.grad(), Doubles(2 * gy));
-    BOOST_CHECK_THROW(y.backward(gy), std::runtime_error);
-    expect(grad(y, std::vector<Var<double>>{x, y}, gy)[1], gy);
-    for (int i = 0; i < 4; ++i) t.variable(nines);
-    expect(gy, Doubles{1, -2, 3, -4, 5});
-    y.keep_grad();
-    y.backward(gy);
-    t.zero_grad(); // kept gradients are the tape's own
-    t.variable(nines);
-    expect(gy, Doubles{1, -2, 3, -4, 5});
-}
-
-BOOST_AUTO_TEST_CASE(a_throwing_backward_changes_no_gradient) {
-    Tape t;
-    const auto x = t.variable(2.0, "x"), z = t.variable(3.0, "z");
-    (x * z).backward();
-    const auto copy = [](const Doubles& a) { return Doubles(a); };
-    int calls = 0;
-    const auto broken = custom(
-        "broken", copy,
-        [&calls](const Doubles& a, const Doubles&, const Doubles&) {
-            if (++calls == 1) throw std::runtime_error("the user's own");
-            return Doubles(a);
-        },
-        x);
-    const auto y = broken * z;
-    BOOST_CHECK_THROW(y.backward(), std::runtime_error);
-    BOOST_TEST(x.grad()() == 3);
-    BOOST_TEST(z.grad()() == 2);
-    y.backward(); // and the tape is as good as before
-    BOOST_TEST(z.grad()() == 4);
-    BOOST_TEST(x.grad()() == 5);
 }
 
 BOOST_AUTO_TEST_CASE(users_ops) {
@@ -448,28 +273,6 @@ BOOST_AUTO_TEST_CASE(plain_numbers_and_printing) {
     sum(x * x).backward();
     out << t;
     BOOST_TEST(says(out.str(), {"line", "variable", "mul", "block", "not computed", "-1 … 3, rms 1.871"}));
-}
-
-BOOST_AUTO_TEST_CASE(first_number_that_is_not_finite) {
-    Tape t;
-    const auto x = t.variable(Doubles{1, 0}, "x");
-    BOOST_TEST(!first_nonfinite(sum(x * x)).has_value());
-    {
-        const auto scope = t.scope("attention");
-        const auto y = 1.0 / x;
-        const auto found = first_nonfinite(sum(y * 0.5));
-        BOOST_REQUIRE(found.has_value());
-        BOOST_TEST((found->direction == NonFinite::Direction::forward));
-        BOOST_TEST(found->line == y.line());
-        BOOST_TEST(says(to_string(*found), {"forward", "inf", "[1]", "div", "attention"}));
-    }
-    Tape u; // all values finite, a slope is not
-    const auto z = u.variable(Doubles{4, 0}, "z");
-    const auto found = first_nonfinite(sum(sqrt(z)));
-    BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((found->direction == NonFinite::Direction::backward));
-    BOOST_TEST(says(to_string(*found), {"backward", "inf", "[1]", "z"}));
-    BOOST_TEST(!z.has_grad());
 }
 
 BOOST_AUTO_TEST_CASE(other_layouts_mean_the_same) { // G20
