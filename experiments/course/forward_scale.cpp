@@ -40,7 +40,9 @@ void run(Report& report, const ExperimentOptions& options) {
         }
         report.seeded_number("RMS after step 36, " + name, rms.item(), course, relative(1e-9), "course §6");
         // Post ends at RMS 1 whatever it began with, so what its backward must show there is a slope of nothing.
-        const DirectionalSlope slope = directional_slope(step == post ? sum(h) : log(rms), h0);
+        // Nor is there one along h0 itself, which a direction of the same seed would be.
+        const auto other_seed = static_cast<std::uint64_t>(options.seed_or(5) + 1);
+        const DirectionalSlope slope = directional_slope(step == post ? sum(h) : log(rms), h0, other_seed);
         report.number(fmt::format("slope of {}, {}: backward / differences", step == post ? "sum(h)" : "log RMS", name),
             slope.backward / slope.difference, 1, absolute(1e-9), "differences in long double");
     }
