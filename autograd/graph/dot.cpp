@@ -44,6 +44,13 @@ std::string dot_name(const std::string& prefix, const std::string& id) {
     return name;
 }
 
+/// Graphviz reads the backslashes of a tooltip twice.
+std::string tooltip_text(std::string_view text, std::size_t longest) {
+    std::string twice;
+    for (const char c : text) twice.append(c == '\\' ? 2 : 1, c);
+    return dot_text(twice, longest);
+}
+
 class Writer {
 public:
     Writer(const std::vector<Drawing>& drawings, const DotOptions& options)
@@ -97,7 +104,7 @@ private:
                 "{0}subgraph cluster_{1} {{\n{0}  id=\"{2}{3}\"; label=\"{4}\"; tooltip=\"{5}\"; labeljust=l;\n{0}  "
                 "style=rounded; color=\"{6}\"; fontcolor=\"{7}\"; fontsize=13; labelloc=b;\n",
                 indent, dot_name(dot_prefix_, inner.id), id_prefix_, inner.id, dot_text(inner.title),
-                dot_text(inner.title, 2000), palette_.frame, palette_.quiet);
+                tooltip_text(inner.title, 2000), palette_.frame, palette_.quiet);
             if (inner.on_stream) out_ += indent + "  margin=32;\n"; // room for the shapes beside the line
             out_ += indent + (inner.copies > 1 ? "  peripheries=1; penwidth=2.5;\n" : "  peripheries=1;\n");
             write_frame(drawing, child, depth + 1);
@@ -124,7 +131,7 @@ private:
         out_ +=
             fmt::format("{}{} [id=\"{}{}\", class=\"{}\", label={}{}{}, tooltip=\"{}\", fillcolor=\"{}\", color=\"{}\"",
                 indent, name(box), id_prefix_, box.id, word(box.look), open, label, close,
-                dot_text(box.tooltip.empty() ? box.title : box.tooltip, 2000), colours.fill, colours.line);
+                tooltip_text(box.tooltip.empty() ? box.title : box.tooltip, 2000), colours.fill, colours.line);
         if (add && box.notes.empty())
             out_ += ", shape=circle, style=filled, width=0.36, fixedsize=true, fontsize=18, penwidth=1.8";
         else if (add) out_ += ", shape=ellipse, style=filled, penwidth=1.8, margin=\"0.02,0.01\"";
@@ -143,7 +150,7 @@ private:
         const Box &from = drawing.boxes[back ? arrow.to : arrow.from],
                   &to = drawing.boxes[back ? arrow.from : arrow.to];
         out_ += fmt::format("  {} -> {} [id=\"{}{}\", class=\"{}\", edgetooltip=\"{}\"", name(from), name(to),
-            id_prefix_, arrow.id, word(arrow.look), dot_text(from.title + (back ? " ← " : " → ") + to.title, 200));
+            id_prefix_, arrow.id, word(arrow.look), tooltip_text(from.title + (back ? " ← " : " → ") + to.title, 200));
         const bool residual = arrow.look == Arrow::Look::residual;
         if (residual && (from.frame != 0 || to.frame != 0) && !arrow.label.empty()) {
             // Room for a label inside a frame may bend the line: here it stands to the right of where the arrow begins.
@@ -153,7 +160,7 @@ private:
         } else if (!arrow.label.empty()) {
             // Set off from the line by spaces that pictures keep, more from a heavy one.
             out_ += fmt::format(", label=\"{}{}\", labeltooltip=\"{}\"", residual ? "\u00A0\u00A0\u00A0" : "\u00A0",
-                dot_text(arrow.label), dot_text(arrow.label));
+                dot_text(arrow.label), tooltip_text(arrow.label, 60));
         }
         if (residual) {
             out_ += fmt::format(", penwidth=4, color=\"{}\", weight=1000", palette_.stream);
@@ -252,7 +259,9 @@ std::string dot_text(std::string_view text, std::size_t longest) {
 }
 
 std::string dot_html(std::string_view text, std::size_t longest) {
-    return escaped(text, longest, {{'"', "&quot;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'\n', "<BR/>"}});
+    if (text.empty()) return "&#160;"; // Graphviz refuses an element without text
+    return escaped(text, longest,
+        {{'"', "&quot;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'\\', "\\\\"}, {'\n', "<BR/>"}});
 }
 
 std::string to_dot(const std::vector<Drawing>& drawings, const DotOptions& options) {

@@ -103,8 +103,11 @@ private:
         std::string title = n.name.empty() || ends ? n.op : n.name;
         if (n.is_leaf() && n.name.empty())
             title = n.number ? fmt::format("{:.6g}", *n.number) : fmt::format("line {}", line);
-        const std::size_t box =
-            new_box(fmt::format("line-{}", line), look, look == Box::Look::add ? "+" : title, frame_of_[scope]);
+        const std::size_t box = new_box(fmt::format("line-{}", line), look,
+            look != Box::Look::add ? title
+            : n.op == "sub"        ? "−"
+                                   : "+",
+            frame_of_[scope]);
         if (!n.is_leaf() && look != Box::Look::add && !n.name.empty() && !ends)
             drawing_.boxes[box].notes.push_back({Note::Kind::attribute, n.op});
         return box;
@@ -196,6 +199,10 @@ private:
             if (own != Role::none) box.look = look_of(own);
             box.tooltip =
                 fmt::format("{}: lines {} to {}", graph_.scope_path(scope), box.lines.front(), box.lines.back());
+            std::size_t inner = node(box.lines.front()).scope; // the innermost scope around all lines
+            for (const std::size_t line : box.lines)
+                while (!graph_.is_inside(node(line).scope, inner)) inner = graph_.scopes[inner].parent;
+            if (inner != scope) box.notes.push_back({Note::Kind::attribute, graph_.scopes[inner].name});
             if (box.lines.size() == 1) say_op(box, node(box.lines.front()), true);
         } else {
             const GraphNode& n = node(box.lines.front());

@@ -9,6 +9,8 @@
 namespace chalkgrad {
 namespace {
 
+using Norm = Topology::Norm;
+
 class Reader {
 public:
     explicit Reader(const Graph& graph) : graph_(graph), norm_at_(graph.nodes.size(), none) {
@@ -129,6 +131,13 @@ private:
         return line;
     }
 
+    /// Whether a line is the stream, or hands it on.
+    bool reads_stream(std::size_t line) const {
+        for (const std::size_t from = origin(line); line != from && !node(line).on_stream;)
+            line = handed_on(graph_, line)->from;
+        return node(line).on_stream;
+    }
+
     /// The same, and also through what reads one stream out of several: a linear op whose coefficients stand before the stream,
     /// a mean over streams.
     std::size_t read_out(std::size_t line) const {
@@ -155,7 +164,7 @@ private:
     Norm::Position position(const Norm& norm) const {
         using Position = Norm::Position;
         if (on_stream(norm)) return adds_.contains(origin(norm.reads)) ? Position::after_add : Position::input;
-        if (node(origin(norm.reads)).on_stream) return Position::input;
+        if (reads_stream(norm.reads)) return Position::input;
         for (const ResidualAdd& add : graph_.residual_adds) {
             for (const std::size_t end : ends(add))
                 if (norm_at_[end] != none && topology_.norms[norm_at_[end]].line == norm.line) return Position::output;
@@ -170,7 +179,8 @@ private:
         std::vector<std::size_t> found;
         const auto collect = [&](const auto& self, std::size_t line) -> void {
             const std::size_t at = origin(line);
-            if (node(at).given || !depends(graph_, at, add.from)) return; // a bias, or another input
+            if (node(at).given || node(at).on_stream || !depends(graph_, at, add.from))
+                return; // a bias, or another input
             if (!is_sum(graph_, at) || adds_.contains(at) || node(at).scope != node(add.line).scope)
                 found.push_back(at);
             else
@@ -319,7 +329,7 @@ private:
 
 } // namespace
 
-const char* name(Norm::Position position) {
+const char* name(Topology::Norm::Position position) {
     constexpr const char* names[] = {"input", "output", "after_add", "qk", "inner"};
     return names[static_cast<std::size_t>(position)];
 }

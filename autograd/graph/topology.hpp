@@ -9,29 +9,27 @@
 
 namespace chalkgrad {
 
-/// A norm: one op whose role it is, or all lines of a scope whose role it is.
-struct Norm {
-    enum class Position {
-        input,     ///< reads the stream and begins a branch
-        output,    ///< ends a branch, before the add
-        after_add, ///< on the stream, behind an add
-        qk,        ///< on queries or keys: on the way to the attention scores
-        inner      ///< elsewhere in a branch
-    };
-    std::size_t line; ///< where its result is
-    std::vector<std::size_t> lines;
-    std::size_t reads; ///< the line it normalises
-    std::string op, scope;
-    std::optional<std::ptrdiff_t> axis; ///< −1, the last; none where it works element by element
-    std::size_t extent;                 ///< of that axis
-    bool affine;                        ///< has a gain or a shift
-    std::optional<double> eps;
-    Position position = Position::inner;
-    bool final = false; ///< on the stream behind the last add, and of no block: the norm before a model's head
-};
-const char* name(Norm::Position position);
-
 struct Topology {
+    /// A norm: one op whose role it is, or all lines of a scope whose role it is.
+    struct Norm {
+        enum class Position {
+            input,     ///< reads the stream and begins a branch
+            output,    ///< ends a branch, before the add
+            after_add, ///< on the stream, behind an add
+            qk,        ///< on queries or keys: on the way to the attention scores
+            inner      ///< elsewhere in a branch
+        };
+        std::size_t line; ///< where its result is
+        std::vector<std::size_t> lines;
+        std::size_t reads; ///< the line it normalises
+        std::string op, scope;
+        std::optional<std::ptrdiff_t> axis; ///< −1, the last; none where it works element by element
+        std::size_t extent;                 ///< of that axis
+        bool affine;                        ///< has a gain or a shift
+        std::optional<double> eps;
+        Position position = Position::inner;
+        bool final = false; ///< on the stream behind the last add, and of no block: the norm before a model's head
+    };
     /// The blocks along one residual stream.
     struct Stack {
         std::string placement;
@@ -55,6 +53,7 @@ struct Topology {
     std::vector<Branch> branches;            ///< of all residual adds
     std::vector<std::string> adds;           ///< the placement of each residual add of the graph, in its order
 };
+const char* name(Topology::Norm::Position position);
 
 /// Reads the placement off a graph: which norms lie on the stream, which begin a branch, which end one. Names decide nothing; a
 /// scope that holds residual adds and whose name says another placement is contradicted.

@@ -11,6 +11,8 @@
 namespace chalkgrad::detail {
 namespace {
 
+using Norm = Topology::Norm;
+
 std::string called(const Norm& norm) {
     std::string text = fmt::format("line {} ({}", norm.line, norm.op);
     if (!norm.scope.empty()) text += " in " + norm.scope;
@@ -44,6 +46,13 @@ std::string spoken(const std::string& name) {
     return "";
 }
 
+/// Whether a residual add takes in what is computed from a line, and from its stream.
+bool in_branch(const Graph& graph, std::size_t line) {
+    return std::any_of(graph.residual_adds.begin(), graph.residual_adds.end(), [&](const ResidualAdd& add) {
+        return add.from < line && line < add.line && depends(graph, add.branch, line) && depends(graph, line, add.from);
+    });
+}
+
 } // namespace
 
 void explain(const Graph& graph, Topology& topology) {
@@ -62,13 +71,14 @@ void explain(const Graph& graph, Topology& topology) {
                 stack.scope.empty() ? "" : "in " + stack.scope + " ", stack.first, stack.last));
         say.push_back(fmt::format("{} stacks, each with a stream of its own: {}", each.size(), fmt::join(each, ", ")));
     }
-    std::vector<const Norm*> on_line, input, output, qk, last;
+    std::vector<const Norm*> on_line, input, output, qk, inner, last;
     for (const Norm& norm : topology.norms) {
         if (norm.final) last.push_back(&norm);
         else if (norm.position == Norm::Position::after_add) on_line.push_back(&norm);
         else if (norm.position == Norm::Position::input && !graph.nodes[norm.line].on_stream) input.push_back(&norm);
         else if (norm.position == Norm::Position::output) output.push_back(&norm);
         else if (norm.position == Norm::Position::qk) qk.push_back(&norm);
+        else if (norm.position == Norm::Position::inner && in_branch(graph, norm.line)) inner.push_back(&norm);
     }
     const auto sentence = [&](const std::vector<const Norm*>& norms, const char* some, const char* no) {
         say.push_back(norms.empty() ? no : fmt::format("{}: {}", some, list(norms)));
@@ -92,6 +102,8 @@ void explain(const Graph& graph, Topology& topology) {
             [](const Topology::Stack& s) { return s.placement == "parallel"; }))
         say.push_back("two branches read the same point of the stream");
     if (!qk.empty()) say.push_back(fmt::format("queries and keys are normalised: {}", list(qk)));
+    if (!inner.empty())
+        say.push_back(fmt::format("inside a branch, neither at its beginning nor at its end: {}", list(inner)));
     if (!last.empty())
         say.push_back(
             fmt::format("behind the last add stands a final norm, which belongs to no block: {}", list(last)));

@@ -10,7 +10,7 @@ int main() {
     const Block block({.d = 8,
         .placement = Placement::peri,
         .attention = {.heads = 4, .kv_heads = 2, .rope = RopeOptions(), .qk_norm = {.axis = QkAxis::per_head}},
-        .ffn = FfnOptions{.width = matched_ffn_width(8)}});
+        .ffn = {.width = matched_ffn_width(8)}});
     for (const auto& [name, parameter] : parameters_of(block)) std::cout << name << ' ' << parameter.shape() << '\n';
     Generator rng(0);
     initialize(block, rng);
@@ -32,7 +32,7 @@ int main() {
 
     // Llama 3.1 8B on a tape of shapes: every tensor of all layers, and no number.
     const BlockOptions layer{
-        .d = 4096, .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()}, .ffn = FfnOptions{.width = 14336}};
+        .d = 4096, .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()}, .ffn = {.width = 14336}};
     const LanguageModel llama({.vocabulary = 128256, .blocks = std::vector<BlockOptions>(32, layer)});
     Tape shapes(Tape::Mode::shapes_only);
     Binding<double> bound(shapes);

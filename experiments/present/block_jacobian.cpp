@@ -19,6 +19,7 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Eigen::Index;
+using Norm = Topology::Norm;
 
 /// A factor or a sum of them: its text and its numbers.
 struct Term {

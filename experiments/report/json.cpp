@@ -111,7 +111,7 @@ json edge_json(const GraphEdge& edge) {
         {"kind", edge.residual ? "residual" : "data"}};
 }
 
-json norm_json(const Norm& norm) {
+json norm_json(const Topology::Norm& norm) {
     return {{"id", id(norm.line)}, {"reads", id(norm.reads)}, {"op", norm.op}, {"scope", norm.scope},
         {"axis", norm.axis ? json(*norm.axis) : json()}, {"extent", norm.extent}, {"affine", norm.affine},
         {"eps", norm.eps ? json_number(*norm.eps) : json()}, {"position", name(norm.position)}, {"final", norm.final}};

@@ -19,6 +19,11 @@ Norm::Norm(std::string its_name, std::size_t heads, std::size_t d, const NormOpt
     : name(std::move(its_name)), options(its_options) {
     if (options.kind == NormKind::none) return;
     if (d == 0) throw Error(fmt::format("norm: '{}' has no features; give it at least 1", name));
+    if (options.own) {
+        if (heads != 0) throw Error(fmt::format("norm: '{}' is a norm of your own, which has no gains by head", name));
+        options.own = options.own.at(d);
+        return;
+    }
     if (options.kind == NormKind::rms && options.bias)
         throw Error(fmt::format("norm: '{}' is an RMSNorm with a bias; no bias is defined for it (course §5)", name));
     const Shape row = heads == 0 ? Shape{d} : Shape{heads, d};
@@ -40,7 +45,8 @@ Var<T> Norm::apply(const Var<T>& x, const Var<T>& gain, const Var<T>& bias, cons
 
 template <class T> Var<T> Norm::operator()(Binding<T>& on, const Var<T>& x) const {
     if (options.kind == NormKind::none) return x;
-    const Scope scope = on.scope(name);
+    const Scope scope = on.scope(name, options.own ? Role::norm : Role::none);
+    if (options.own) return options.own(on, x);
     const Var<T> slope = on(alpha), gain = on(gamma), bias = on(beta);
     const bool by_head = (gain && gain.rank() == 2) || (bias && bias.rank() == 2);
     if (!by_head) return apply(x, gain, bias, slope);
@@ -58,6 +64,7 @@ void Norm::visit(const Visitor& v) const {
     v(alpha);
     v(gamma);
     v(beta);
+    v(options.own);
 }
 
 CHALKGRAD_INSTANCES(Norm::operator())

@@ -1,7 +1,7 @@
 // The norms of a block, as modules: which statistic, which gain, and in what scope of the graph.
 #pragma once
 
-#include <chalkgrad/nn/core/parameter.hpp>
+#include <chalkgrad/nn/core/any_module.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
 
 namespace chalkgrad::nn {
@@ -18,6 +18,7 @@ struct NormOptions {
     double eps = 1e-6;
     Cast cast = Cast::after_weight; ///< where half and bfloat16 round, in rms
     double alpha = 0.5;             ///< where dyt's α starts
+    AnyModule own = {};             ///< the user's, in the place of all this
 };
 /// LayerNorm with gain and bias.
 NormOptions layer_norm_options(double eps = 1e-5, bool bias = true);

@@ -10,8 +10,6 @@ namespace {
 
 BlockOptions completed(BlockOptions o) {
     if (o.d == 0) throw Error("block: d is 0; give the number of features of the residual stream");
-    FfnOptions& ffn =
-        std::holds_alternative<MoeOptions>(o.ffn) ? std::get<MoeOptions>(o.ffn).expert : std::get<FfnOptions>(o.ffn);
     const auto take = [&](std::size_t& d, const char* part) {
         if (d == 0) d = o.d;
         if (d != o.d)
@@ -24,7 +22,7 @@ BlockOptions completed(BlockOptions o) {
             if constexpr (requires { latent.d; }) take(latent.d, "attention");
         },
         o.latent);
-    take(ffn.d, "ffn");
+    take(o.experts ? o.experts->expert.d : o.ffn.d, "ffn");
     if (o.cross) take(o.cross->d, "cross");
     if (o.cross && o.cross->causal)
         throw Error("block: cross-attention is causal; its keys are another sequence's: set causal = false");
@@ -45,17 +43,19 @@ BlockOptions vision_block_options(std::size_t d, std::size_t heads, std::size_t 
     return {.d = d,
         .norm = layer_norm_options(1e-6),
         .attention = {.heads = heads, .q_bias = true, .k_bias = true, .v_bias = true, .o_bias = true, .causal = false},
-        .ffn = FfnOptions{.width = width, .activation = Activation::gelu, .gated = false, .bias = true}};
+        .ffn = {.width = width, .activation = Activation::gelu, .gated = false, .bias = true}};
 }
 
 Block::Block(const BlockOptions& given) : options(completed(given)) {
     const auto& o = options;
-    if (const auto* latent = std::get_if<LatentAttentionOptions>(&o.latent)) attention = LatentAttention(*latent);
+    if (o.own_attention) attention = o.own_attention.at(o.d);
+    else if (const auto* latent = std::get_if<LatentAttentionOptions>(&o.latent)) attention = LatentAttention(*latent);
     else if (const auto* key = std::get_if<SharedKeyAttentionOptions>(&o.latent)) attention = SharedKeyAttention(*key);
     else attention = GroupedAttention(o.attention);
     if (o.cross) cross = GroupedAttention(*o.cross);
-    if (const auto* moe = std::get_if<MoeOptions>(&o.ffn)) ffn = Moe(*moe);
-    else ffn = Ffn(std::get<FfnOptions>(o.ffn));
+    if (o.own_ffn) ffn = o.own_ffn.at(o.d);
+    else if (o.experts) ffn = Moe(*o.experts);
+    else ffn = Ffn(o.ffn);
     for (std::size_t k = 1; k <= (cross ? 3u : 2u); ++k) {
         Branch branch;
         const bool only_output = o.placement == Placement::output_only;
@@ -70,9 +70,14 @@ Block::Block(const BlockOptions& given) : options(completed(given)) {
 template <class T>
 Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, const Var<T>& memory) const {
     const auto attend = [&](const Var<T>& u) {
+        const auto* const grouped = std::get_if<GroupedAttention>(&attention);
+        if (mask && !grouped)
+            throw Error(
+                "block: a mask is given, and only grouped attention takes one; attention through latent vectors, or of "
+                "your own, makes its own");
+        if (const auto* own = std::get_if<AnyModule>(&attention)) return (*own)(on, u);
         const Scope scope = on.scope("attention", Role::attention);
-        if (const auto* grouped = std::get_if<GroupedAttention>(&attention)) return (*grouped)(on, u, mask);
-        if (mask) throw Error("block: a mask is given, and attention through latent vectors takes none");
+        if (grouped) return (*grouped)(on, u, mask);
         return std::visit([&](const auto& module) { return module(on, u); }, attention);
     };
     const auto look_up = [&](const Var<T>& u) {
@@ -82,6 +87,7 @@ Var<T> Block::operator()(Binding<T>& on, const Var<T>& x, const Var<T>& mask, co
     const auto* const network = std::get_if<Ffn>(&ffn);
     const bool plain = network != nullptr && !network->options.gated;
     const auto feed = [&](const Var<T>& u) {
+        if (const auto* own = std::get_if<AnyModule>(&ffn)) return (*own)(on, u);
         const Scope scope = on.scope("ffn", plain ? Role::activation : Role::gate);
         return std::visit([&](const auto& module) { return module(on, u); }, ffn);
     };
@@ -117,9 +123,13 @@ template <class T> Var<T> Block::attention_weights(Binding<T>& on, const Var<T>&
 }
 
 void Block::visit(const Visitor& v) const {
-    std::visit([&](const auto& module) { v("attention", module); }, attention);
+    const auto visit = [&](const char* name, const auto& modules) {
+        if (const auto* own = std::get_if<AnyModule>(&modules)) v(*own);
+        else std::visit([&](const auto& module) { v(name, module); }, modules);
+    };
+    visit("attention", attention);
     if (cross) v("cross", *cross);
-    std::visit([&](const auto& network) { v("ffn", network); }, ffn);
+    visit("ffn", ffn);
     for (std::size_t k = 0; k < branches.size(); ++k) {
         const Branch& branch = branches[k];
         v(branch.norm.name, branch.norm);

@@ -21,8 +21,11 @@ struct BlockOptions {
     /// In the place of `attention`: DeepSeek-V3's, or DeepSeek-V4's.
     std::variant<std::monostate, LatentAttentionOptions, SharedKeyAttentionOptions> latent = {};
     std::optional<GroupedAttentionOptions> cross = {}; ///< a second attention, to a memory (the decoder of 2017, T5)
-    std::variant<FfnOptions, MoeOptions> ffn = {};
-    double alpha = 1;            ///< DeepNorm's weight of the residual; deepnorm() gives it
+    AnyModule own_attention = {};                      ///< the user's, in the place of both
+    FfnOptions ffn = {};
+    std::optional<MoeOptions> experts = {}; ///< in the place of `ffn`
+    AnyModule own_ffn = {};                 ///< the user's, in the place of both
+    double alpha = 1;                       ///< DeepNorm's weight of the residual; deepnorm() gives it
     bool shared_norm = true;     ///< parallel: one norm feeds both branches (GPT-J), or each has its own (GPT-NeoX)
     StreamsOptions streams = {}; ///< mhc
 };
@@ -42,9 +45,9 @@ struct Block {
     };
 
     BlockOptions options;
-    std::variant<GroupedAttention, LatentAttention, SharedKeyAttention> attention;
+    std::variant<GroupedAttention, LatentAttention, SharedKeyAttention, AnyModule> attention;
     std::optional<GroupedAttention> cross;
-    std::variant<Ffn, Moe> ffn;
+    std::variant<Ffn, Moe, AnyModule> ffn;
     std::vector<Branch> branches; ///< attention, cross, FFN
 
     Block() = default;

@@ -47,7 +47,7 @@ BlockOptions usual(Placement placement) {
         .placement = placement,
         .norm = old ? layer_norm_options() : NormOptions(),
         .attention = {.heads = heads, .kv_heads = kv_heads, .rope = RopeOptions()},
-        .ffn = FfnOptions{.width = ffn_width},
+        .ffn = {.width = ffn_width},
         .streams = {.n = streams}};
     if (placement == Placement::deepnorm) o.alpha = deepnorm(layers).alpha;
     return o;
@@ -71,7 +71,7 @@ void add_variants(std::vector<BlockEntry>& list) {
     BlockOptions o = usual(Placement::parallel);
     o.norm = layer_norm_options();
     o.shared_norm = false;
-    o.ffn = FfnOptions{.width = ffn_width, .activation = Activation::gelu, .gated = false, .bias = true};
+    o.ffn = {.width = ffn_width, .activation = Activation::gelu, .gated = false, .bias = true};
     list.push_back(block("parallel_two_norms", "h + A(N1(h)) + F(N2(h)) (GPT-NeoX)", "§6", o));
 
     o = usual(Placement::mhc);
@@ -94,18 +94,18 @@ void add_variants(std::vector<BlockEntry>& list) {
     o.norm.gain = NormGain::one_plus_weight;
     o.attention.window = 3;
     o.attention.softcap = 5;
-    o.ffn = FfnOptions{.width = ffn_width, .activation = Activation::gelu_tanh};
+    o.ffn = {.width = ffn_width, .activation = Activation::gelu_tanh};
     list.push_back(block("gemma2", "Peri-LN with gain 1 + w, soft-cap, window, GEGLU", "§16", o));
 
     o = usual(Placement::pre);
     o.attention.window = 2;
     o.attention.sinks = o.attention.q_bias = o.attention.k_bias = o.attention.v_bias = o.attention.o_bias = true;
-    o.ffn =
+    o.experts =
         MoeOptions{.expert = gpt_oss_ffn_options(width, ffn_width), .experts = 4, .per_token = 2, .router_bias = true};
     list.push_back(block("gpt_oss", "Pre-LN, sinks, window, experts with clamped gates", "§15", o));
 
     o = usual(Placement::pre);
-    o.ffn = MoeOptions{.expert = {.width = ffn_width},
+    o.experts = MoeOptions{.expert = {.width = ffn_width},
         .experts = 4,
         .per_token = 2,
         .scoring = Scoring::sigmoid,
@@ -123,7 +123,7 @@ void add_variants(std::vector<BlockEntry>& list) {
     o = usual(Placement::post);
     o.attention.rope.reset();
     o.cross = GroupedAttentionOptions{.heads = heads, .causal = false};
-    o.ffn = FfnOptions{.width = ffn_width, .activation = Activation::relu, .gated = false, .bias = true};
+    o.ffn = {.width = ffn_width, .activation = Activation::relu, .gated = false, .bias = true};
     list.push_back({"decoder", "Post-LN with cross-attention to a memory (Transformer of 2017)", "§6",
         BlockEntry::Kind::block, [=](const Tape& tape, std::uint64_t seed) {
             const Block module(o);

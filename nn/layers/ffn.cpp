@@ -22,6 +22,10 @@ template <class T> Var<T> columns(const Var<T>& x, std::size_t start, std::size_
     return slice(x, {Ellipsis{}, range});
 }
 
+template <class T> Var<T> phi(Binding<T>& on, const FfnOptions& o, const Var<T>& x) {
+    return o.own ? o.own(on, x, Role::activation) : activate(o.activation, x);
+}
+
 } // namespace
 
 const char* name(Activation activation) { return word_of("activation", activation_words, activation).name; }
@@ -59,7 +63,8 @@ std::uint64_t matched_ffn_width(std::uint64_t d, std::uint64_t multiple) {
     return padded / multiple * multiple;
 }
 
-template <class T> Var<T> gate(const FfnOptions& o, const Var<T>& g, const Var<T>& u) {
+template <class T> Var<T> gate(Binding<T>& on, const FfnOptions& o, const Var<T>& g, const Var<T>& u) {
+    if (o.own) return phi(on, o, g) * u;
     switch (o.activation) {
         case Activation::silu:
             return swiglu_act(g, u, o.swiglu);
@@ -72,16 +77,16 @@ template <class T> Var<T> gate(const FfnOptions& o, const Var<T>& g, const Var<T
     }
 }
 
-template <class T> Var<T> middle(const FfnOptions& o, const Var<T>& h) {
-    if (!o.gated) return activate(o.activation, h);
+template <class T> Var<T> middle(Binding<T>& on, const FfnOptions& o, const Var<T>& h) {
+    if (!o.gated) return phi(on, o, h);
     const std::size_t f = o.width;
     switch (o.packing) {
         case Packing::gate_first:
-            return gate(o, columns(h, 0, f), columns(h, f, 2 * f));
+            return gate(on, o, columns(h, 0, f), columns(h, f, 2 * f));
         case Packing::up_first:
-            return gate(o, columns(h, f, 2 * f), columns(h, 0, f));
+            return gate(on, o, columns(h, f, 2 * f), columns(h, 0, f));
         case Packing::interleaved:
-            return gate(o, columns(h, 0, 2 * f, 2), columns(h, 1, 2 * f, 2));
+            return gate(on, o, columns(h, 0, 2 * f, 2), columns(h, 1, 2 * f, 2));
         case Packing::separate:
             break;
     }
@@ -90,12 +95,15 @@ template <class T> Var<T> middle(const FfnOptions& o, const Var<T>& h) {
 
 Ffn::Ffn(const FfnOptions& its_options, const std::string& component) : options(its_options) {
     const auto& o = options;
+    if (o.width == 0)
+        throw Error("ffn: width is 0; give the number of features in between: .ffn = {.width = matched_ffn_width(d)}");
     if (!o.gated && o.packing != Packing::separate)
         throw Error("ffn: packing is set on an FFN without a gate; it has one matrix only");
     const SwigluOptions& s = o.swiglu;
     if ((s.alpha != 1 || s.gate_limit || s.up_limit || s.shift_up != 0) &&
-        !(o.gated && o.activation == Activation::silu))
+        !(o.gated && o.activation == Activation::silu && !o.own))
         throw Error("ffn: α, limits and shift of the gate are set; they go with a gate with silu only");
+    options.own = o.own.at(o.width);
     if (!o.gated) {
         first = Linear("w1", o.d, o.width, o.bias, component);
         second = Linear("w2", o.width, o.d, o.bias, component);
@@ -112,11 +120,12 @@ Ffn::Ffn(const FfnOptions& its_options, const std::string& component) : options(
 
 template <class T> Var<T> Ffn::operator()(Binding<T>& on, const Var<T>& x) const {
     const Var<T> h = first(on, x);
-    return second(on, up ? gate(options, h, up(on, x)) : middle(options, h));
+    return second(on, up ? gate(on, options, h, up(on, x)) : middle(on, options, h));
 }
 
 void Ffn::visit(const Visitor& v) const {
     for (const Linear* matrix : {&first, &up, &second}) v(*matrix);
+    v(options.own);
 }
 
 CHALKGRAD_INSTANCES(activate, gate, middle, Ffn::operator())

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include <chalkgrad/nn/core/any_module.hpp>
 #include <chalkgrad/nn/core/linear.hpp>
 #include <chalkgrad/ops/gate/swiglu_act.hpp>
 
@@ -27,6 +28,7 @@ struct FfnOptions {
     bool bias = false;
     Packing packing = Packing::separate;
     SwigluOptions swiglu = {}; ///< α, limits and shift of a gate with silu
+    AnyModule own = {};        ///< a φ of the user's, in the place of `activation`
 };
 /// gpt-oss's: α 1.702, limits 7, shift 1, biases, interleaved columns (course §9, §15).
 FfnOptions gpt_oss_ffn_options(std::size_t d, std::size_t width);
@@ -36,9 +38,9 @@ FfnOptions gpt_oss_ffn_options(std::size_t d, std::size_t width);
 std::uint64_t matched_ffn_width(std::uint64_t d, std::uint64_t multiple = 1);
 
 /// The middle of an FFN: what becomes of the gate g and the up branch u.
-template <class T> Var<T> gate(const FfnOptions& options, const Var<T>& g, const Var<T>& u);
+template <class T> Var<T> gate(Binding<T>& on, const FfnOptions& options, const Var<T>& g, const Var<T>& u);
 /// The same for what comes out of the first matrix, packed (…, 2 width) or not gated (…, width).
-template <class T> Var<T> middle(const FfnOptions& options, const Var<T>& h);
+template <class T> Var<T> middle(Binding<T>& on, const FfnOptions& options, const Var<T>& h);
 
 /// x (…, d); y the same. Parameters w_gate, w_up, w_down, or w_gate_up, w_down, or w1, w2; biases b_gate, …, b1, b2.
 struct Ffn {

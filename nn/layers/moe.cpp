@@ -38,6 +38,7 @@ template <class T> Var<T> beside_rows(const Var<T>& bias) {
 
 Experts::Experts(const FfnOptions& its_options, std::size_t count) : options(its_options) {
     const Ffn one(options); // checks the options, and says the names
+    options.own = one.options.own;
     const auto many = [&](const Parameter& of_one, const char* component) {
         if (!of_one) return Parameter();
         Shape shape{count};
@@ -56,11 +57,12 @@ template <class T> Var<T> Experts::operator()(Binding<T>& on, const Var<T>& x) c
         return map.bias ? y + beside_rows(on(map.bias)) : y;
     };
     const Var<T> h = apply(first, x);
-    return apply(second, up ? gate(options, h, apply(up, x)) : middle(options, h));
+    return apply(second, up ? gate(on, options, h, apply(up, x)) : middle(on, options, h));
 }
 
 void Experts::visit(const Visitor& v) const {
     for (const Linear* map : {&first, &up, &second}) v(*map);
+    v(options.own);
 }
 
 Moe::Moe(const MoeOptions& its_options) : options(its_options) {

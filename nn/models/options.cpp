@@ -135,7 +135,7 @@ BlockOptions block_options(const ModelDescription& m, const StackFacts& stack, c
     if (m.attention.latent) set_latent(o, m, layer);
     else o.attention = attention_options(m, layer, stack.causal);
     if (stack.cross_attention) o.cross = attention_options(m, {.rope = false}, false);
-    if (layer.experts) o.ffn = moe_options(m);
+    if (layer.experts) o.experts = moe_options(m);
     else o.ffn = ffn_options(m, m.ffn.width, m.ffn.packing, m.ffn.up_bias);
     o.shared_norm = m.parallel_norms != 2;
     if (m.streams > 1)

@@ -33,7 +33,7 @@ VisionTower::VisionTower(const VisionFacts& its_facts, std::size_t text_width) :
     }
     BlockOptions block = vision_block_options(d, size(facts.heads), f);
     block.norm = norm;
-    std::get<FfnOptions>(block.ffn).activation = activation_of(facts.activation);
+    block.ffn.activation = activation_of(facts.activation);
     stack = Stack(size(facts.layers), block, norm);
     if (!siglip) {
         shuffle_up = Linear("w_shuffle_up", size(facts.shuffled), size(facts.projector_in), false, "projector");

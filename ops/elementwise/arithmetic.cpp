@@ -41,7 +41,7 @@ struct Div {
 } // namespace chalkgrad::CHALKGRAD_ISA
 
 CHALKGRAD_BINARY(add, Add, Role::add, "a + b", "NumPy broadcasting", {}, moved_by(1, 1))
-CHALKGRAD_BINARY(sub, Sub, Role::none, "a - b", "NumPy broadcasting", {}, moved_by(1, -1))
+CHALKGRAD_BINARY(sub, Sub, Role::add, "a - b", "NumPy broadcasting", {}, moved_by(1, -1))
 CHALKGRAD_BINARY(mul, Mul, Role::none, "a b", "NumPy broadcasting", {}, homogeneous_in({{"a", 1}, {"b", 1}}))
 CHALKGRAD_BINARY(
     div, Div, Role::none, "a / b", "NumPy broadcasting", {.gap = 0.5}, homogeneous_in({{"a", 1}, {"b", -1}}))

@@ -34,7 +34,7 @@ Program sinkhorn(const Tape& tape) {
 }
 
 Program block(const Tape& tape) {
-    const nn::Block block(nn::BlockOptions{.d = 16, .attention = {.heads = 4}, .ffn = nn::FfnOptions{.width = 48}});
+    const nn::Block block(nn::BlockOptions{.d = 16, .attention = {.heads = 4}, .ffn = {.width = 48}});
     Generator rng(1);
     nn::initialize_for_check(block, rng);
     nn::Binding<double> on(tape);

@@ -55,7 +55,7 @@ struct Program {
                 return part;
             };
             const V a = take(), b = take();
-            parts.push_back(a + b);
+            parts.push_back(rng.uniform(0, 1) < 0.2 ? a - (-b) : a + b);
         }
         return parts[0];
     }

@@ -17,6 +17,7 @@ namespace test_topology {
 BOOST_AUTO_TEST_SUITE(topology)
 
 using namespace chalkgrad;
+using Norm = Topology::Norm;
 
 namespace {
 

@@ -172,9 +172,8 @@ BOOST_AUTO_TEST_CASE(side_by_side_with_everything_on) {
 
 /// A language model of `layers` Pre-LN blocks of Llama 3.1 8B's sizes, as shapes; every third block with a window if `unlike`.
 Graph model(std::size_t layers, bool unlike) {
-    nn::BlockOptions block{.d = 4096,
-        .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()},
-        .ffn = nn::FfnOptions{.width = 14336}};
+    nn::BlockOptions block{
+        .d = 4096, .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()}, .ffn = {.width = 14336}};
     nn::LanguageModelOptions options;
     options.vocabulary = 128256;
     for (std::size_t k = 0; k < layers; ++k) {

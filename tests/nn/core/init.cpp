@@ -51,10 +51,8 @@ BOOST_AUTO_TEST_CASE(distributions) {
 }
 
 BOOST_AUTO_TEST_CASE(of_whole_blocks) {
-    const Block block({.d = 12,
-        .placement = Placement::deepnorm,
-        .attention = {.heads = 3, .kv_heads = 1},
-        .ffn = FfnOptions{.width = 20}});
+    const Block block(
+        {.d = 12, .placement = Placement::deepnorm, .attention = {.heads = 3, .kv_heads = 1}, .ffn = {.width = 20}});
     const auto sd = [](const Linear& linear) { return linear.weight.init().value; };
     const auto& attention = std::get<GroupedAttention>(block.attention);
     set_deepnorm_init(block, 0.25);

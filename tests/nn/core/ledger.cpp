@@ -20,7 +20,7 @@ namespace {
 
 LanguageModel llama_8b() {
     const BlockOptions block{
-        .d = 4096, .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()}, .ffn = FfnOptions{.width = 14336}};
+        .d = 4096, .attention = {.heads = 32, .kv_heads = 8, .rope = RopeOptions()}, .ffn = {.width = 14336}};
     return LanguageModel({.vocabulary = 128256, .blocks = std::vector<BlockOptions>(32, block)});
 }
 
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(gpt2_has_a_tied_head_and_biases) {
     const BlockOptions block{.d = 768,
         .norm = layer_norm_options(),
         .attention = {.heads = 12, .q_bias = true, .k_bias = true, .v_bias = true, .o_bias = true},
-        .ffn = FfnOptions{.width = 3072, .activation = Activation::gelu_tanh, .gated = false, .bias = true}};
+        .ffn = {.width = 3072, .activation = Activation::gelu_tanh, .gated = false, .bias = true}};
     const LanguageModel model({.vocabulary = 50257,
         .blocks = std::vector<BlockOptions>(12, block),
         .positions = 1024,
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(gpt_oss_20b_has_experts_sinks_and_biases_everywhere) {
             .v_bias = true,
             .o_bias = true,
             .sinks = true},
-        .ffn =
+        .experts =
             MoeOptions{.expert = gpt_oss_ffn_options(2880, 2880), .experts = 32, .per_token = 4, .router_bias = true}};
     const Ledger ledger =
         ledger_of(LanguageModel({.vocabulary = 201088, .blocks = std::vector<BlockOptions>(24, block)}));
@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(gpt_oss_20b_has_experts_sinks_and_biases_everywhere) {
 }
 
 BOOST_AUTO_TEST_CASE(buffers_are_counted_apart_and_blocks_by_size) {
-    BlockOptions dense{.d = 8, .attention = {.heads = 2}, .ffn = FfnOptions{.width = 12}};
+    BlockOptions dense{.d = 8, .attention = {.heads = 2}, .ffn = {.width = 12}};
     BlockOptions sparse = dense;
-    sparse.ffn = MoeOptions{.expert = {.width = 4}, .experts = 3, .scoring = Scoring::sigmoid, .correction = true};
+    sparse.experts = MoeOptions{.expert = {.width = 4}, .experts = 3, .scoring = Scoring::sigmoid, .correction = true};
     const Ledger ledger = ledger_of(Stack({dense, sparse, sparse, dense, sparse}));
     BOOST_TEST(ledger.buffers == 9u);
     BOOST_TEST_REQUIRE(ledger.blocks.size() == 2u);

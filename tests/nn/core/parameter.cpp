@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_tied_weight_is_one_leaf_with_the_sum_of_its_gradients) {
 
 BOOST_AUTO_TEST_CASE(a_tied_head_gets_both_gradients) {
     // The same numbers in a model with a head of its own: the tied gradient is the sum of the two.
-    const BlockOptions block{.d = 4, .attention = {.heads = 2}, .ffn = FfnOptions{.width = 6}};
+    const BlockOptions block{.d = 4, .attention = {.heads = 2}, .ffn = {.width = 6}};
     const LanguageModel tied({.vocabulary = 5, .blocks = {block}, .tied = true});
     const LanguageModel apart({.vocabulary = 5, .blocks = {block}});
     Generator rng(3);

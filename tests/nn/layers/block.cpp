@@ -24,7 +24,7 @@ BlockOptions usual(Placement placement) {
         .placement = placement,
         .norm = layer_norm_options(),
         .attention = {.heads = 2},
-        .ffn = FfnOptions{.width = 8},
+        .ffn = {.width = 8},
         .alpha = 1.25};
 }
 

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(the_matched_budget) { // course §9
 }
 
 BOOST_AUTO_TEST_CASE(what_is_refused) {
-    check_refused([] { Ffn({.d = 4, .width = 0}); }, "linear", {"'w_gate'"});
+    check_refused([] { Ffn({.d = 4, .width = 0}); }, "ffn", {"width is 0"});
     check_refused(
         [] { Ffn({.d = 4, .width = 8, .gated = false, .packing = Packing::gate_first}); }, "ffn", {"packing"});
     check_refused(

@@ -25,8 +25,7 @@ namespace {
 constexpr std::size_t d = 6;
 
 BlockOptions usual(Placement placement = Placement::pre) {
-    return {
-        .d = d, .placement = placement, .attention = {.heads = 2}, .ffn = FfnOptions{.width = 8}, .streams = {.n = 3}};
+    return {.d = d, .placement = placement, .attention = {.heads = 2}, .ffn = {.width = 8}, .streams = {.n = 3}};
 }
 
 } // namespace

@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(an_encoder_and_a_decoder_are_two_stacks) {
             BOOST_TEST(topology.stacks[0].scope == "encoder");
             BOOST_TEST(topology.stacks[1].scope == "decoder");
             std::size_t finals = 0;
-            for (const Norm& norm : topology.norms) finals += norm.final;
+            for (const Topology::Norm& norm : topology.norms) finals += norm.final;
             BOOST_TEST(finals == (m.final_norm ? 2u : 0u));
             const std::size_t adds = 2 * m.stacks[1].layers.size() + 3 * m.stacks[0].layers.size();
             BOOST_TEST(topology.adds.size() == adds);
