@@ -9,8 +9,6 @@
 namespace chalkgrad {
 namespace {
 
-using detail::Index;
-
 class Copier {
 public:
     explicit Copier(const Tape& from) : from_(from), new_{Tape(mode_of(from)), {}, {}} {
@@ -20,7 +18,7 @@ public:
     Expanded run() {
         for (std::size_t i = 0; i < from_.size(); ++i) {
             const Line line = from_.line(i);
-            state().scope = static_cast<Index>(line.scope);
+            state().scope = static_cast<detail::Index>(line.scope);
             const auto parts = composed(line);
             const std::size_t at = parts ? *parts : copy(i, line);
             if (!line.name.empty()) line_at(new_.tape, at).named(line.name); // whatever its scalar
@@ -37,11 +35,11 @@ private:
     detail::TapeState& state() { return *new_.tape.state(); }
 
     std::size_t copy(std::size_t i, const Line& line) {
-        std::vector<Index> inputs;
+        std::vector<detail::Index> inputs;
         for (const std::ptrdiff_t input : line.inputs)
             inputs.push_back(
-                input < 0 ? detail::absent : static_cast<Index>(new_.line[static_cast<std::size_t>(input)]));
-        return state().add_copy(*from_.state(), static_cast<Index>(i), false, line.dtype, inputs.data());
+                input < 0 ? detail::absent : static_cast<detail::Index>(new_.line[static_cast<std::size_t>(input)]));
+        return state().add_copy(*from_.state(), static_cast<detail::Index>(i), false, line.dtype, inputs.data());
     }
 
     /// The op's parts on the new tape; nothing where it has no twin, or one that needs what is not on the tape (token ids).

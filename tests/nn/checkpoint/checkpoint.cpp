@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(the_same_weights_in_changed_blocks) {
             [](nn::BlockOptions& o) { o.attention.qk_norm = {.axis = nn::QkAxis::per_head, .norm = {.eps = 1e-5}}; }},
         {"softcap_5", [](nn::BlockOptions& o) { o.attention.softcap = 5; }},
         {"window_8", [](nn::BlockOptions& o) { o.attention.window = 8; }},
-        {"act_relu", [](nn::BlockOptions& o) { std::get<nn::FfnOptions>(o.ffn).activation = nn::Activation::relu; }},
+        {"act_relu", [](nn::BlockOptions& o) { o.ffn.activation = nn::Activation::relu; }},
     };
     for (const auto& [name, change] : changes) BOOST_TEST_CONTEXT(name) {
             nn::Checkpoint model = nn::load_checkpoint(checkpoints / "stories260K");
