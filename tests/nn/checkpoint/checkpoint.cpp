@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_same_weights_in_changed_blocks) {
         }
     nn::Block block = nn::load_checkpoint(checkpoints / "stories260K").blocks()[0];
     nn::BlockOptions options = block.options;
-    std::get<nn::FfnOptions>(options.ffn).gated = false;
+    options.ffn.gated = false;
     BOOST_CHECK_EXCEPTION(nn::rebuilt(block, options), Error,
         [](const Error& error) { return std::string(error.what()).find("there are no numbers") != std::string::npos; });
 }
