@@ -10,7 +10,7 @@ void run(Report& report, const ExperimentOptions& options) {
     const auto follow = [&](const char* name, double course, auto step) {
         Series curve{name};
         auto h = h0;
-        for (std::ptrdiff_t l = 0; l < 36; ++l) {
+        for (int l = 0; l < 36; ++l) {
             h = step(h, slice(stack, {l}));
             curve.add(l + 1, sqrt(mean(square(h))).item());
         }

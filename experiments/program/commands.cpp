@@ -1,5 +1,6 @@
 // Commands and their options, by CLI11.
 #include <chalkgrad/experiments/program/commands.hpp>
+#include <chalkgrad/experiments/report/seeds.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -34,17 +35,7 @@ bool Command::flag(bool& member, const char* name, const char* purpose) {
 
 /// CLI11's own conversion lets signs wrap.
 template <class N> std::optional<N> Command::seed(std::optional<N>& member, const char* purpose) {
-    const auto read = [&member](const std::string& text) {
-        std::vector<std::uint32_t> words;
-        try {
-            words = Seed::parse(text).words();
-        } catch (const Error&) {}
-        if (words.empty() || words.size() * 4 > sizeof(N))
-            throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 2^{} - 1", text, 8 * sizeof(N)));
-        N number = 0;
-        for (std::size_t i = words.size(); i-- > 0;) number = number << 32 | words[i];
-        member = number;
-    };
+    const auto read = [&member](const std::string& text) { member = static_cast<N>(parse_seed(text, 8 * sizeof(N))); };
     app_.add_option_function<std::string>("--seed", read, purpose)->type_name("N");
     return {};
 }

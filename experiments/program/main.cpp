@@ -82,8 +82,7 @@ int main(int argc, char** argv) {
     int status = 2;
     try {
         status = run(argc, argv);
-        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-            throw Error("standard output cannot be written; is the disk full?");
+        check_standard_output();
     } catch (const std::bad_alloc&) {
         status = refuse("out of memory; try a smaller input");
     } catch (const std::exception& error) { status = refuse(error.what()); }

@@ -17,11 +17,10 @@
 namespace chalkgrad {
 
 std::vector<const Experiment*> experiments_named(
-    const std::vector<Experiment>& catalogue, const std::vector<std::string>& names) {
+    const std::vector<Experiment>& catalogue, const std::vector<std::string>& names, std::string_view list) {
     std::vector<const Experiment*> chosen;
     for (const std::string& name : names) {
-        const Experiment& found =
-            find_named(catalogue, name, "run: there is no experiment", "chalkgrad list experiments");
+        const Experiment& found = find_named(catalogue, name, "run: there is no experiment", list);
         if (std::find(chosen.begin(), chosen.end(), &found) == chosen.end()) chosen.push_back(&found);
     }
     return chosen;

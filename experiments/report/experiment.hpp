@@ -38,9 +38,9 @@ struct Experiment {
 const std::vector<Experiment>& experiments();
 
 /// Those of `catalogue` named in `names`, in that order and each once. Throws Error for a name that is none, with those
-/// close to it.
-std::vector<const Experiment*> experiments_named(
-    const std::vector<Experiment>& catalogue, const std::vector<std::string>& names);
+/// close to it and the command that lists all.
+std::vector<const Experiment*> experiments_named(const std::vector<Experiment>& catalogue,
+    const std::vector<std::string>& names, std::string_view list = "chalkgrad list experiments");
 
 /// Those of a course section; "6" takes in "6.2". Throws Error when there are none, with the sections that have some.
 std::vector<const Experiment*> experiments_of_section(

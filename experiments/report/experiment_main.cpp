@@ -10,7 +10,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -19,8 +19,9 @@ namespace {
 
 void print(const Finished& finished) {
     const Report& report = finished.report;
-    fmt::print("{} (§{}, {:.2g} s)\n  {}\n", report.experiment(), finished.experiment.section, finished.seconds,
-        finished.experiment.question);
+    const std::string& section = finished.experiment.section;
+    fmt::print("{} ({}{:.2g} s)\n  {}\n", report.experiment(), section.empty() ? "" : fmt::format("§{}, ", section),
+        finished.seconds, finished.experiment.question);
     std::size_t width = 0;
     for (const Report::Number& number : report.numbers()) width = std::max(width, number.name.size());
     for (const Report::Measured& each : report.measured()) width = std::max(width, each.name.size());
@@ -81,13 +82,19 @@ int experiment_main(int argc, char** argv, const std::vector<Experiment>& experi
     const std::string program = std::filesystem::path(argc > 0 ? argv[0] : "experiment").filename().string();
     CLI::App app(experiments.size() == 1 ? experiments[0].question : "Experiments with chalkgrad", program);
     std::vector<std::string> names;
-    std::string seed, seeds, out;
-    RunRequest request{.with_index = true, .command = program};
-    app.add_option("EXPERIMENT", names, "Names of experiments; all if none is given");
-    app.add_option("--seed", seed, "Draw from this seed")->type_name("N");
-    app.add_option("--seeds", seeds, "Run with each of these seeds: means, deviations, bands")->type_name("A..B");
-    const CLI::Option* const has_out =
-        app.add_option("--out", out, "Folder for tables, figures and index.html")->type_name("DIR");
+    RunRequest request{.with_index = true, // `chalkgrad run` starts what it made of a file by the file's name
+        .command = program.ends_with(".cpp") ? "chalkgrad run " + program : program};
+    app.add_option("EXPERIMENT", names,
+        fmt::format("All if none is named: {}",
+            fmt::join(mapped(experiments, [](const Experiment& each) { return each.name; }), ", ")));
+    const auto option = [&](const char* name, const char* value, const char* purpose, auto take) {
+        app.add_option_function<std::string>(name, take, purpose)->type_name(value);
+    };
+    option("--seed", "N", "Draw from this seed", [&](const std::string& text) { request.seed = parse_seed(text); });
+    option("--seeds", "A..B", "Run with each of these seeds: means, deviations, bands",
+        [&](const std::string& text) { request.seeds = SeedRange::parse(text); });
+    option("--out", "DIR", "Folder for tables, figures and index.html",
+        [&](const std::string& text) { request.out = text; });
     app.add_flag("--json", request.json, "One JSON document on standard output");
     app.set_version_flag("--version", "made with chalkgrad " CHALKGRAD_VERSION);
     try {
@@ -95,19 +102,16 @@ int experiment_main(int argc, char** argv, const std::vector<Experiment>& experi
     } catch (const CLI::Success& asked) { return app.exit(asked); } catch (const CLI::ParseError& wrong) {
         throw Error(fmt::format("{}; see --help", wrong.what()));
     }
-    if (!seed.empty()) try {
-            request.seed = SeedRange::parse(seed + ".." + seed).first;
-        } catch (const Error&) {
-            throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 2^128 - 1", seed));
-        }
-    if (!seeds.empty()) request.seeds = SeedRange::parse(seeds);
-    if (has_out->count() > 0) request.out = out;
-    std::vector<const Experiment*> chosen = experiments_named(experiments, names);
+    std::vector<const Experiment*> chosen = experiments_named(experiments, names, program + " --help");
     if (names.empty())
         for (const Experiment& each : experiments) chosen.push_back(&each);
-    return run_and_tell(chosen, request);
+    const int status = run_and_tell(chosen, request);
+    check_standard_output();
+    return status;
 } catch (const std::exception& error) {
-    fmt::print(stderr, "{} {}\n", painted("experiment:", Colour::red, stderr), one_line(error.what()));
+    const std::string program =
+        fmt::format("{}:", std::filesystem::path(argc > 0 ? argv[0] : "experiment").filename().string());
+    fmt::print(stderr, "{} {}\n", painted(program, Colour::red, stderr), one_line(error.what()));
     return 2;
 }
 

@@ -224,13 +224,18 @@ std::string links(const Finished& finished) {
     if (!html.empty()) html += "<br>\n";
     std::string files = downloads(finished, finished.experiment.name);
     if (!files.empty()) files.insert(0, "All numbers: ");
+    for (const auto& file : finished.files)
+        if (file.extension() == ".npy") files += fmt::format(" · <a href=\"{0}\">{0}</a>", file.filename().string());
     return html.empty() && files.empty() ? "" : fmt::format("<p class=\"links\">{}{}</p>\n", html, files);
 }
 
 std::string article(const Finished& finished) {
     const Report& report = finished.report;
-    std::string html = fmt::format("<article id=\"{0}\">\n<h3>{1}</h3>\n<p class=\"about\">{0} · §{2}</p>\n",
-        report.experiment(), xml_line(finished.experiment.question), xml_line(finished.experiment.section));
+    std::string about = report.experiment();
+    if (!finished.experiment.section.empty()) about += " · §" + xml_line(finished.experiment.section);
+    if (!report.command().empty()) about += fmt::format(" · <code>{}</code>", xml_line(report.command()));
+    std::string html = fmt::format("<article id=\"{}\">\n<h3>{}</h3>\n<p class=\"about\">{}</p>\n", report.experiment(),
+        xml_line(finished.experiment.question), about);
     html += pictures(finished) + numbers(report);
     for (const Table& each : report.tables()) html += table(each);
     return html + measured(report) + not_reproduced(report) + links(finished) + code(finished) + "</article>\n";

@@ -90,8 +90,9 @@ struct Canvas {
     double y(double pixels) const { return pixels / height; } ///< from below
     double top() const { return height - line_height * static_cast<double>(title.size() + 1); }
 
-    /// Beside the axes; below them where names are long. Puts names that are too long for both into fewer letters.
-    void add_legend(std::vector<std::string>& names) {
+    /// Beside the axes; below them where names are long. Puts names that are too long for both into fewer letters. The axes
+    /// are at least as high: what does not fit beside them gnuplot puts into a second column, which it cuts, or leaves out.
+    void add_legend(std::vector<std::string>& names, std::string_view format) {
         constexpr double sample = 60, most = axes_width - sample - 40;
         double widest = 0;
         for (std::string& name : names) {
@@ -101,17 +102,16 @@ struct Canvas {
         }
         const double needed = legend_height * static_cast<double>(names.size()) + 20;
         const bool beside = widest < 0.4 * axes_width;
-        if (beside)
-            height =
-                std::max(height, height - top() + needed + bottom); // gnuplot leaves out what is longer than the axes
-        else height += needed;
+        height = std::max(height, height - top() + needed + bottom);
+        if (!beside) height += needed;
+        const double line = (format == "svg" ? 1.5 : 1.164) * font; // gnuplot's
         const double right = axes_width - 25, below = beside ? 0 : needed;
         if (beside) width += widest + sample - 15;
         legend = fmt::format(
             "set key at screen {:.4f},{:.4f} left top vertical maxrows {} Left reverse noenhanced samplen 3 "
             "spacing {:.3f}\nset rmargin at screen {:.4f}\n{}",
-            x(beside ? right + 10 : 30), y(beside ? top() : below - 5), names.size(), legend_height / (1.5 * font),
-            x(right), beside ? "" : fmt::format("set bmargin at screen {:.4f}\n", y(below + bottom)));
+            x(beside ? right + 10 : 30), y(beside ? top() : below - 5), names.size(), legend_height / line, x(right),
+            beside ? "" : fmt::format("set bmargin at screen {:.4f}\n", y(below + bottom)));
     }
 };
 
@@ -119,9 +119,9 @@ std::string terminal(std::string_view format, const Canvas& canvas) {
     if (format == "svg")
         return fmt::format("set terminal svg size {:.0f},{:.0f} background 'white' font '{},{}'\n", canvas.width,
             canvas.height, picture_font, font);
-    if (format == "pdf") // a pixel is a point
+    if (format == "pdf") // a pixel is a point, of which gnuplot takes a font to have 4/3
         return fmt::format(
-            "set terminal pdfcairo size {:.4f}in,{:.4f}in linewidth 1.5 background 'white' font '{},{}'\n",
+            "set terminal pdfcairo size {:.4f},{:.4f} linewidth 1.5 background 'white' font '{},{}' fontscale 0.75\n",
             canvas.width / 72, canvas.height / 72, picture_font, font);
     return fmt::format(
         "set terminal pngcairo size {:.0f},{:.0f} background 'white' font '{},{}' fontscale 1.5 linewidth 2 "
@@ -156,9 +156,7 @@ public:
         low_ = std::min(low_, value);
         high_ = std::max(high_, value);
     }
-    bool empty() const { return low_ > high_; }
-    /// Its lower end, for what reaches below it.
-    double low() const { return low_; }
+    double low() const { return low_; } ///< for what reaches below it
 
     std::string script(char axis) const {
         double low = log_ ? std::log10(low_) : low_, high = log_ ? std::log10(high_) : high_;
@@ -220,18 +218,23 @@ void check(const Plot& plot, const Series& series) {
             plot.title, series.name, n, low, high));
 }
 
-/// The lines of a series' data: x, y, and its bounds.
-std::string data_of(const Plot& plot, const Series& series, const AxisRange& y_range) {
-    std::string data;
+/// The data of series i, x, y and bounds; and of its band, where empty lines part the stretches that have bounds.
+std::string data_of(const Plot& plot, std::size_t i, const AxisRange& y_range) {
+    const Series& series = plot.series[i];
+    std::string points, band;
     for (std::size_t k = 0; k < series.x.size(); ++k) {
-        data += datum(series.x[k], plot.x.log) + ' ' + datum(series.y[k], plot.y.log);
+        const std::string x = datum(series.x[k], plot.x.log), y = datum(series.y[k], plot.y.log);
+        std::string bounds;
         if (!series.low.empty()) {
+            const double high = series.high[k];
             const double low = plot.y.log && series.low[k] <= 0 ? y_range.low() : series.low[k];
-            data += ' ' + datum(low, plot.y.log) + ' ' + datum(series.high[k], plot.y.log);
+            if (x != "NaN" && drawable(low, plot.y.log) && drawable(high, plot.y.log))
+                bounds = fmt::format("{:.17g} {:.17g}", low, high);
         }
-        data += '\n';
+        points += fmt::format("{} {} {}\n", x, y, bounds.empty() ? y + ' ' + y : bounds);
+        band += bounds.empty() ? "\n" : fmt::format("{} {}\n", x, bounds);
     }
-    return data;
+    return fmt::format("$d{0} << EOD\n{1}EOD\n$b{0} << EOD\n{2}EOD\n", i, points, series.low.empty() ? "" : band);
 }
 
 /// How series i is drawn; its band lies below all curves.
@@ -245,7 +248,7 @@ struct Drawn {
         const bool bounds = !series.low.empty(), points = series.mark == Mark::points;
         if (bounds && !points)
             band = fmt::format(
-                "$d{} using 1:3:4 with filledcurves fillcolor '{}' fillstyle transparent solid 0.2 noborder notitle", i,
+                "$b{} using 1:2:3 with filledcurves fillcolor '{}' fillstyle transparent solid 0.2 noborder notitle", i,
                 colour);
         curve = fmt::format("$d{} using 1:2{} ", i, bounds && points ? ":3:4" : "");
         if (points)
@@ -289,13 +292,12 @@ std::string render(const Plot& plot, std::string_view format) {
         throw Error(fmt::format("plot '{}': nothing to draw: no series has a finite point{}", plot.title,
             plot.x.log || plot.y.log ? " that its logarithmic axis can show" : ""));
     Canvas canvas(plot.title);
-    if (plot.series.size() > 1) canvas.add_legend(names);
+    if (plot.series.size() > 1) canvas.add_legend(names, format);
     std::string data;
     std::vector<std::string> bands, curves;
     for (std::size_t k = 0; k < shown.size(); ++k) {
-        const Series& series = plot.series[shown[k]];
-        data += fmt::format("$d{} << EOD\n{}EOD\n", shown[k], data_of(plot, series, y_range));
-        const Drawn drawn(series, shown[k], names[k]);
+        data += data_of(plot, shown[k], y_range);
+        const Drawn drawn(plot.series[shown[k]], shown[k], names[k]);
         if (!drawn.band.empty()) bands.push_back(drawn.band);
         curves.push_back(drawn.curve);
     }

@@ -134,11 +134,18 @@ Report Report::over(std::vector<Report> runs) {
         return std::ranges::equal(
             all.*items, run.*items, {}, [](const auto& a) { return a.name; }, [](const auto& a) { return a.name; });
     };
-    for (std::size_t r = 1; r < runs.size(); ++r)
-        if (!same(&Report::numbers_, runs[r]) || !same(&Report::measured_, runs[r]) || !same(&Report::plots_, runs[r]))
+    for (std::size_t r = 1; r < runs.size(); ++r) {
+        bool alike =
+            same(&Report::numbers_, runs[r]) && same(&Report::measured_, runs[r]) && same(&Report::plots_, runs[r]);
+        for (std::size_t p = 0; alike && p < all.plots_.size(); ++p)
+            alike =
+                std::ranges::equal(all.plots_[p].series, runs[r].plots_[p].series, {}, &Series::name, &Series::name);
+        if (!alike)
             throw Error(
-                fmt::format("{}: runs with different seeds report different numbers or plots; let them report the same",
+                fmt::format("{}: runs with different seeds report different numbers, plots or curves; let them "
+                            "report the same",
                     all.experiment_));
+    }
     for (std::size_t i = 0; i < all.numbers_.size(); ++i)
         for (std::size_t r = 1; r < runs.size() && all.numbers_[i].holds; ++r) all.numbers_[i] = runs[r].numbers_[i];
     for (std::size_t i = 0; i < all.measured_.size(); ++i) {
@@ -155,7 +162,7 @@ Report Report::over(std::vector<Report> runs) {
     for (std::size_t p = 0; p < all.plots_.size(); ++p)
         for (std::size_t c = 0; c < all.plots_[p].series.size(); ++c) {
             std::vector<Series> curves{all.plots_[p].series[c]};
-            for (std::size_t r = 1; r < runs.size(); ++r) curves.push_back(runs[r].plots_[p].series.at(c));
+            for (std::size_t r = 1; r < runs.size(); ++r) curves.push_back(runs[r].plots_[p].series[c]);
             all.plots_[p].series[c] = banded(curves);
         }
     return all;

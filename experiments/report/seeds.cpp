@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,9 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 void add_point(Series& curve, double x, std::vector<double> values, Spread spread) {
     if (spread == Spread::quantiles) {
+        constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
+        if (std::ranges::any_of(values, [](double value) { return std::isnan(value); }))
+            return curve.add(x, NaN, NaN, NaN);
         std::ranges::sort(values);
         return curve.add(x, quantile(values, 0.5), quantile(values, 0.1), quantile(values, 0.9));
     }
@@ -32,20 +36,24 @@ void add_point(Series& curve, double x, std::vector<double> values, Spread sprea
     curve.add(x, mean, mean - deviation, mean + deviation);
 }
 
-uint128 seed_of(std::string_view text) {
-    const std::vector<std::uint32_t> words = Seed::parse(std::string(text)).words();
-    if (words.size() > 4) throw Error("a seed has at most 128 bits here");
+} // namespace
+
+uint128 parse_seed(std::string_view text, std::size_t bits) {
+    std::vector<std::uint32_t> words;
+    try {
+        words = Seed::parse(std::string(text)).words();
+    } catch (const Error&) {}
+    if (words.empty() || words.size() * 32 > bits)
+        throw Error(fmt::format("--seed: '{}' is no whole number from 0 to 2^{} - 1", text, bits));
     uint128 seed = 0;
     for (std::size_t i = words.size(); i-- > 0;) seed = seed << 32 | words[i];
     return seed;
 }
 
-} // namespace
-
 SeedRange SeedRange::parse(std::string_view text) try {
     const std::size_t dots = text.find("..");
     if (dots == text.npos) throw Error("");
-    const SeedRange range{seed_of(text.substr(0, dots)), seed_of(text.substr(dots + 2))};
+    const SeedRange range{parse_seed(text.substr(0, dots)), parse_seed(text.substr(dots + 2))};
     if (range.last < range.first || range.last - range.first >= 1'000'000) throw Error("");
     return range;
 } catch (const Error&) {

@@ -21,11 +21,14 @@ struct SeedRange {
     static SeedRange parse(std::string_view text);
 };
 
+/// What `--seed` takes. Throws Error for a text that is no whole number below 2^bits.
+uint128 parse_seed(std::string_view text, std::size_t bits = 128);
+
 /// A seed in decimal digits.
 std::string decimal(uint128 number);
 
 /// What a curve with a band is of many: mean and mean ± standard deviation (of a sample: n − 1), or median and the quantiles of
-/// 10 % and 90 % (between two values as NumPy takes it, linearly).
+/// 10 % and 90 % (between two values as NumPy takes it, linearly). One NaN makes all three NaN, as in NumPy.
 enum class Spread { deviation, quantiles };
 
 /// One curve with a band, from runs with the same x. Throws Error for no run at all and for x that differ.

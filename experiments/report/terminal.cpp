@@ -1,4 +1,5 @@
 // Colours, and one line of progress by a thread of its own.
+#include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/experiments/report/terminal.hpp>
 
 #include <chrono>
@@ -17,6 +18,11 @@ std::string painted(std::string_view text, Colour colour, std::FILE* stream) {
     if (plain || colour == Colour::none) return std::string(text);
     const int code = colour == Colour::red ? 31 : colour == Colour::green ? 32 : 2;
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+void check_standard_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw Error("standard output cannot be written; is the disk full?");
 }
 
 Progress::Progress() {

@@ -64,6 +64,20 @@ BOOST_AUTO_TEST_CASE(a_long_list_is_folded_but_never_what_failed) {
     BOOST_TEST(page.find("<td>wrong</td>") < page.find("<summary>40 numbers, these within"));
 }
 
+BOOST_AUTO_TEST_CASE(the_page_says_how_it_was_made_and_praises_nothing_unchecked) {
+    Finished one = finished("mine", "", "Mine?");
+    one.report.made_with(7, "./my <program> mine --seed 7");
+    const std::string page = report_page({one}, {});
+    BOOST_TEST(contains(page, "mine · <code>./my &lt;program&gt; mine --seed 7</code>"));
+    BOOST_TEST(!contains(page, "§"));
+    BOOST_TEST(contains(page, "No number was checked."));
+    for (const char* const praise : {"all hold", "✓", "class=\"pass\""}) BOOST_TEST(!contains(page, praise), praise);
+    BOOST_TEST(summary({one}) == "No number was checked.\n");
+    Finished other = finished("other", "6", "Other?");
+    other.report.number("two", 2, 2, Tolerance::exact(), "course §6");
+    BOOST_TEST(summary({one, other}) == "1 of 1 experiments hold (1 numbers checked). 1 more checks no number.\n");
+}
+
 BOOST_AUTO_TEST_CASE(the_listing_links_to_the_derivations_of_the_ops_it_calls) {
     Finished one = finished("a", "5", "A?");
     one.experiment.listing = "const auto y = rms_norm(x), f = relu<double>; // my_softmax(x), nn::silu(x), softmax\n";

@@ -72,6 +72,65 @@ BOOST_AUTO_TEST_CASE(a_long_title_is_broken_between_words) {
     BOOST_TEST(contains(svg, "<text>" + std::string(60, 'b') + "</text>"));
 }
 
+BOOST_AUTO_TEST_CASE(a_title_without_spaces_is_broken_between_letters) {
+    Plot plot = example();
+    for (const std::string letter : {"Q", "γ", "汉"}) {
+        plot.title.clear();
+        for (int i = 0; i < 150; ++i) plot.title += letter;
+        const std::string svg = chalkgrad::render(plot, "svg");
+        BOOST_TEST(count(svg, letter) == 2 * 150); // in the picture, and as its title
+        BOOST_TEST(!contains(svg, "\uFFFD"));
+        BOOST_TEST(count(svg, "<text>" + letter) > 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(bounds_are_a_band_or_error_bars) {
+    const std::string without = chalkgrad::render(example(), "svg");
+    Plot plot = example();
+    plot.series[1].low = {0.5, 1, -3}; // the last one cannot be shown: down to the axis
+    plot.series[1].high = {2, 4, 1e9};
+    const std::string band = chalkgrad::render(plot, "svg");
+    const auto bands = [](const std::string& svg) { return count(svg, "rgb(213,  94,   0)' fill-opacity = '0.2"); };
+    BOOST_TEST(bands(without) == 0);
+    BOOST_TEST(bands(band) == 1);
+    BOOST_TEST(count(band, ">10<") > count(without, ">10<")); // powers of ten: the axis has grown to 10⁹
+    plot.series[1] = {"gap", {0, 1, 2, 3, 4}, {1, 1, 1, 1, 1}, Mark::line, {1, 1, NaN, 1, 1}, {2, 2, 2, 2, 2}};
+    BOOST_TEST(bands(chalkgrad::render(plot, "svg")) == 2);
+    plot.series[1].mark = Mark::points;
+    BOOST_TEST(bands(chalkgrad::render(plot, "svg")) == 0);
+    plot.series[1].low.assign(5, NaN);
+    for (const Mark mark : {Mark::points, Mark::line}) {
+        plot.series[1].mark = mark;
+        chalkgrad::render(plot, "svg");
+    }
+    plot.series[1].low.resize(2);
+    BOOST_TEST(contains(refusal([&] { chalkgrad::render(plot, "svg"); }), "5 points, 2 lower and 5 upper bounds"));
+}
+
+BOOST_AUTO_TEST_CASE(many_curves_with_long_names_leave_the_axes_their_width) {
+    const auto picture = [](std::size_t curves, const std::string& ending) {
+        Plot plot = example();
+        plot.series.clear();
+        for (std::size_t i = 0; i < curves; ++i)
+            plot.at(fmt::format("curve {}{}", i, ending)).add(double(i), double(i + 1));
+        for (Series& each : plot.series) each.add(30, 1);
+        return chalkgrad::render(plot, "svg");
+    };
+    const auto height = [](const std::string& svg) { return std::stod(svg.substr(svg.find("height=\"") + 8)); };
+    const std::string beside = picture(24, ""), below = picture(24, std::string(50, 'w'));
+    const auto left_end = [](const std::string& svg, const std::string& text) {
+        return std::stod(svg.substr(svg.rfind("translate(", svg.find("<text>" + text)) + 10));
+    };
+    for (std::size_t i = 0; i < 24; ++i) {
+        BOOST_TEST(left_end(beside, fmt::format("curve {}<", i)) == left_end(beside, "curve 0<"), i); // one column
+        BOOST_TEST(left_end(below, fmt::format("curve {}w", i)) == left_end(below, "curve 0w"), i);
+        BOOST_TEST(contains(beside, fmt::format("<text>curve {}</text>", i)), i);
+        BOOST_TEST(contains(below, fmt::format("<text>curve {}w", i)), i);
+    }
+    BOOST_TEST(height(below) - height(picture(2, std::string(50, 'w'))) >= 22 * 18); // a line for each
+    BOOST_TEST(contains(picture(2, std::string(500, 'w')), "w…</text>"));
+}
+
 BOOST_AUTO_TEST_CASE(curves_differ_in_colour_and_in_dash) {
     const std::string svg = chalkgrad::render(example(), "svg");
     BOOST_TEST(contains(svg, "rgb(  0, 114, 178)"));
@@ -175,6 +234,14 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_a_picture_are_written_beside_it) {
                "series,step,RMS\nnone,0,1\nnone,1,1000\nnone,2,1000000\npre,0,1\npre,1,2\npre,2,3\n");
     BOOST_TEST(to_csv(to_table(example_map())).starts_with("row,column,value\n0,0,1\n0,1,-2\n0,2,3\n1,0,4\n"));
     BOOST_TEST(to_json(example()).at("series").at(1).at("y").dump() == "[1.0,2.0,3.0]");
+    Plot plot = example();
+    plot.series[1].low = {0, 1, 2};
+    plot.series[1].high = {2, 3, inf};
+    BOOST_TEST(to_csv(to_table(plot)) ==
+               "series,step,RMS,low,high\nnone,0,1,,\nnone,1,1000,,\nnone,2,1000000,,\n"
+               "pre,0,1,0,2\npre,1,2,1,3\npre,2,3,2,inf\n");
+    BOOST_TEST(!to_json(plot).at("series").at(0).contains("low"));
+    BOOST_TEST(to_json(plot).at("series").at(1).at("high").dump() == "[2.0,3.0,\"inf\"]");
     BOOST_TEST(to_json(example_map()).at("rows").dump() == "[[1.0,-2.0,3.0],[4.0,5.0,6.0]]");
     BOOST_TEST(json_text({{"bytes", "\xFF"}, {"x", json_number(NaN)}}) ==
                "{\n  \"bytes\": \"\uFFFD\",\n  \"x\": \"nan\"\n}\n");

@@ -15,6 +15,7 @@
 
 #include <chalkgrad/autograd/base/error.hpp>
 #include <chalkgrad/autograd/base/file.hpp>
+#include <chalkgrad/autograd/numpy/npy.hpp>
 #include <chalkgrad/experiments/report/experiment.hpp>
 #include <chalkgrad/experiments/report/report.hpp>
 
@@ -57,6 +58,7 @@ std::vector<Experiment> catalogue() {
                     report.plot({"curve", "Squares", {"x"}, {"x²"}, {{"x²", {1, 2, 3}, {1, 4, 9}}}});
                     report.heat_map({"map", "Map", "j", "i", "v", 1, 2, {1, 2}, false});
                     report.graph("block", "digraph { x -> y }");
+                    report.array("x", {{1, 2, 3}, {4, 5, 6}});
                 }},
         {"cubes", "6", "Do cubes fail?",
             [](Report& report, const ExperimentOptions&) {
@@ -149,19 +151,22 @@ BOOST_AUTO_TEST_CASE(files_appear_repeat_to_the_byte_and_leave_others_alone) {
     const auto finished = run_experiments({&all[0], &all[1]}, {}, out);
     const auto before = content(folder);
 
-    for (const char* const file :
-        {"squares.json", "squares.csv", "squares-values.csv", "squares-values.json", "squares-curve.csv",
-            "squares-curve.json", "squares-curve.svg", "squares-curve.pdf", "squares-curve.png", "squares-map.csv",
-            "squares-map.json", "squares-map.svg", "squares-map.pdf", "squares-map.png", "squares-block.dot",
-            "squares-block.svg", "squares-block.pdf", "squares-block.png", "cubes.json", "cubes.csv", "index.html"})
+    for (const char* const file : {"squares.json", "squares.csv", "squares-values.csv", "squares-values.json",
+             "squares-curve.csv", "squares-curve.json", "squares-curve.svg", "squares-curve.pdf", "squares-curve.png",
+             "squares-map.csv", "squares-map.json", "squares-map.svg", "squares-map.pdf", "squares-map.png",
+             "squares-block.dot", "squares-block.svg", "squares-block.pdf", "squares-block.png", "squares-x.npy",
+             "cubes.json", "cubes.csv", "index.html"})
         BOOST_TEST(before.count(fmt::format("new/report/{}", file)) == 1, file);
-    BOOST_TEST(before.size() == 21 + 2);
+    BOOST_TEST(before.size() == 22 + 2);
     BOOST_TEST(before.at("mine.txt") == "mine");
     BOOST_TEST(before.at("new/report/notes.csv") == "mine too");
     BOOST_TEST(before.at("new/report/squares-values.csv") == "x,x²\n1,1\n2,4\n");
     BOOST_TEST(contains(
         before.at("new/report/squares.csv"), "two & two,4,4,1.0000000000000001e-09,relative,course §1,pass\n"));
-    BOOST_TEST(finished[0].files.size() == 18);
+    BOOST_TEST(finished[0].files.size() == 19);
+    const Array<double> array = load_npy(out.path / "squares-x.npy");
+    BOOST_TEST((array == Array<double>{{1, 2, 3}, {4, 5, 6}}));
+    BOOST_TEST(contains(before.at("new/report/index.html"), "<a href=\"squares-x.npy\">squares-x.npy</a>"));
     BOOST_TEST((finished[0].files[0] == out.path / "squares.csv"));
 
     run_experiments({&all[0], &all[1]}, {}, out);
