@@ -1,6 +1,5 @@
 // What dual numbers see and the tolerance of differences hides: deviations far above the noise of the differences, which stay what they are
 // when the inputs change a little. Rounding errors do not, nor does what is left where an exponential has all but died.
-
 #include <chalkgrad/autograd/check/steps.hpp>
 
 namespace chalkgrad::detail {

@@ -1,20 +1,15 @@
 // Results that overflowed on their way: a rule run again in a wider scalar, which has room for them.
 #pragma once // internal
 
-#include <type_traits>
-
+#include <chalkgrad/autograd/kernel/kernel.hpp>
 #include <chalkgrad/autograd/tape/rule.hpp>
 
 namespace chalkgrad {
 
-/// Whether n numbers hold no NaN and no infinity.
+/// Whether n numbers hold no NaN and no infinity; of duals and long doubles nobody asks.
 template <class T> bool all_finite(const T* x, std::size_t n) {
-    T zeros(0);
-    if constexpr (std::is_arithmetic_v<T>) {
-#pragma omp simd reduction(+ : zeros)
-        for (std::size_t i = 0; i < n; ++i) zeros += x[i] - x[i];
-    }
-    return zeros == T(0);
+    if constexpr (!base::is_simd<T>) return true;
+    else return base::sum<T>(n, [=](std::size_t i) FAST { return x[i] - x[i]; }) == 0;
 }
 
 namespace detail {
@@ -29,12 +24,10 @@ CHALKGRAD_WIDER(double)
 /// Floats are done again in double, doubles in long double: for a rule that finds its own result not to be finite. An argument
 /// that is NaN or +inf explains such a result, which then stays.
 template <class Rule, class T> void forward_in_wider(const Rule& rule, Ins<T> in, Out<T> y) {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
-        detail::forward_in_wider(OpOf<Rule>(rule), in, y);
+    if constexpr (base::is_simd<T>) detail::forward_in_wider(OpOf<Rule>(rule), in, y);
 }
 template <class Rule, class T> void vjp_in_wider(const Rule& rule, Ins<T> in, const Shape& y, In<T> gy, Outs<T> gx) {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
-        detail::vjp_in_wider(OpOf<Rule>(rule), in, y, gy, gx);
+    if constexpr (base::is_simd<T>) detail::vjp_in_wider(OpOf<Rule>(rule), in, y, gy, gx);
 }
 
 } // namespace chalkgrad

@@ -179,7 +179,7 @@ template <bool with_sinks> struct Sdpa {
         tiles(in, false, [&](const AttentionTile<T>& tile, const Place& at) {
             kernel::attention_forward<T>(tile, scores.data(), y.data + at.query * tile.dv, lse + at.query);
         });
-        if (scores_overflowed<T>(in, {y.data, y.shape}, lse)) forward_in_wider(*this, in, y);
+        if (scores_overflowed(in, lse)) forward_in_wider(*this, in, y);
     }
     // K̄ and V̄ add up over the tiles, and over the query heads that read the same key head.
     template <class T> void vjp(Ins<T> in, In<T> y, In<T> gy, const T* lse, Outs<T> gx) const {
@@ -201,16 +201,17 @@ template <bool with_sinks> struct Sdpa {
                           of(mask_totals, gmask, mask_from), of(sink_totals, gsinks, at.head)});
         });
         for (Totals<T>* totals : {&k_totals, &v_totals, &mask_totals, &sink_totals}) totals->store();
-        bool overflowed = scores_overflowed(in, y, lse);
-        for (std::size_t k = 0; k < gx.size(); ++k)
-            overflowed = overflowed || (gx[k] && !all_finite(gx[k].data, gx[k].size()));
+        // What overflowed between Ō and S̄ is in all that is made of S̄: one of those gradients tells.
+        const Out<T> telling = gq ? gq : gk ? gk : gmask;
+        const bool overflowed = scores_overflowed(in, lse) || (telling && !all_finite(telling.data, telling.size()));
         if (overflowed) vjp_in_wider(*this, in, *y.shape, gy, gx);
     }
 
 private:
     /// Where a query sees keys, L is finite; a mask may hide them all.
-    template <class T> bool scores_overflowed(Ins<T> in, In<T> y, const T* lse) const {
-        return !all_finite(y.data, y.size()) || (!in[the_mask] && !all_finite(lse, y.rows()));
+    template <class T> bool scores_overflowed(Ins<T> in, const T* lse) const {
+        return std::any_of(
+            lse, lse + in[0].rows(), [&](const T& l) { return !(l < HUGE_VAL) || (l == -HUGE_VAL && !in[the_mask]); });
     }
     template <class T, class F> void tiles(Ins<T> in, bool backward, F f) const {
         each_tile<T>(options, in[0], in[1], in[2], in[the_mask], with_sinks ? in[3] : In<T>(), backward, f);

@@ -7,7 +7,10 @@
 #include <set>
 
 #include <chalkgrad/autograd/tape/replay.hpp>
+#include <chalkgrad/ops/attention/sdpa.hpp>
 #include <chalkgrad/ops/catalog/catalog.hpp>
+#include <chalkgrad/ops/reduce/reduce.hpp>
+#include <chalkgrad/ops/reduce/softmax.hpp>
 
 #include "../../isa.hpp"
 
@@ -113,8 +116,36 @@ template <class T> void check_all_ops() {
     }
 }
 
+template <class T> void check_results_that_fit() {
+    constexpr T most = std::numeric_limits<T>::max(), inf = std::numeric_limits<T>::infinity();
+    const Tape tape;
+    const auto x = [&](std::initializer_list<T> numbers) { return tape.variable(Array<T>(numbers)); };
+    BOOST_TEST(sum(x({most, most, -most})).item() == most);
+    BOOST_TEST(mean(x({most, most, most})).item() == most);
+    BOOST_TEST(var_biased(x({most, most, most})).item() == 0);
+    BOOST_TEST(sum(x({most, most})).item() == inf);
+    BOOST_TEST(mean(x({inf, 1})).item() == inf);
+    BOOST_TEST(std::isnan(mean(x({inf, -inf, most, most})).item()));
+    // The one key that a query sees has all the weight, whatever its score.
+    const auto row = [&](T a, T b) { return tape.variable(Array<T>{{a, b}}); };
+    const auto q = row(most, most), k = row(-2, -2), v = row(3, 4), y = sdpa(q, k, v);
+    BOOST_TEST((y.value() == Array<T>{{3, 4}}));
+    y.backward(Array<T>{{1, 2}});
+    BOOST_TEST((v.grad() == Array<T>{{1, 2}}));
+    BOOST_TEST((k.grad() == Array<T>{{0, 0}}));
+    // −inf hides; a logarithm that is only too low does not.
+    const auto z = x({most, -most, -inf}), log_p = log_softmax(z);
+    BOOST_TEST((log_p.value() == Array<T>{0, -most, -inf}));
+    log_p.backward(Array<T>{1, 2, 4});
+    BOOST_TEST((z.grad() == Array<T>{-2, 2, 0}));
+}
+
 } // namespace
 
+BOOST_AUTO_TEST_CASE(results_that_fit) {
+    check_results_that_fit<double>();
+    check_results_that_fit<float>();
+}
 BOOST_AUTO_TEST_CASE(double_at_its_ends) { chalkgrad::testing::on_every_isa(check_all_ops<double>); }
 BOOST_AUTO_TEST_CASE(float_at_its_ends) { chalkgrad::testing::on_every_isa(check_all_ops<float>); }
 
