@@ -38,6 +38,9 @@ struct Span {
     std::size_t first = 0, count = 0, at = 0;
 
     bool holds(std::size_t column) const { return column - first < count; }
+    bool meets(const Span& other) const {
+        return std::max(first, other.first) < std::min(first + count, other.first + other.count);
+    }
     std::size_t operator[](std::size_t column) const { return at + column - first; }
 };
 
