@@ -112,4 +112,13 @@ struct Jacobians {
     const Block& block(std::size_t output, std::size_t input) const { return blocks[output * inputs + input]; }
 };
 
+/// Calls f(block, row in the block, row of all outputs) for every output element beside input x.
+template <class Blocks, class F> void each_row(Blocks& jacobians, std::size_t x, F f) {
+    std::size_t row = 0;
+    for (std::size_t at = x; at < jacobians.blocks.size(); at += jacobians.inputs) {
+        auto& b = jacobians.blocks[at];
+        for (std::size_t i = 0; i < b.rows; ++i, ++row) f(b, i, row);
+    }
+}
+
 } // namespace chalkgrad::detail
