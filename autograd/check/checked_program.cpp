@@ -56,11 +56,9 @@ Findings& Findings::operator+=(const Findings& next) {
     report.failed += more.failed;
     report.projected |= more.projected;
     report.kinks.insert(report.kinks.end(), more.kinks.begin(), more.kinks.end());
-    contract_broken |= next.contract_broken;
-    below_noise |= next.below_noise;
-    nothing_seen |= next.nothing_seen;
-    unresolved |= next.unresolved;
-    unfinite |= next.unfinite;
+    for (auto flag : {&Findings::contract_broken, &Findings::below_noise, &Findings::nothing_seen,
+             &Findings::unresolved, &Findings::unfinite})
+        this->*flag |= next.*flag;
     if (!next.elsewhere.empty()) elsewhere = next.elsewhere;
     if (!next.report.worst.op.empty()) report.worst = next.report.worst;
     return *this;
@@ -118,10 +116,10 @@ void CheckedProgram::restore() {
     program.run();
 }
 
-std::vector<Array<double>> draw_directions(const CheckedProgram& s, Generator& rng) {
-    std::vector<Array<double>> directions;
-    for (const Var<double>& x : s.inputs) directions.push_back(rng.standard_normal(x.shape()));
-    return directions;
+std::vector<Array<double>> draw(const std::vector<Var<double>>& vars, Generator& rng) {
+    std::vector<Array<double>> all;
+    for (const Var<double>& v : vars) all.push_back(rng.standard_normal(v.shape()));
+    return all;
 }
 
 Array<double> draw_cotangent(const Var<double>& y, Generator& rng) {

@@ -84,8 +84,8 @@ inline constexpr double a_few_units = 4 * std::numeric_limits<double>::epsilon()
 /// The name, or "line 7".
 std::string describe(const Var<double>& x);
 
-/// A random direction for each input.
-std::vector<Array<double>> draw_directions(const CheckedProgram& s, Generator& rng);
+/// Random numbers in the shape of each: directions, or cotangents.
+std::vector<Array<double>> draw(const std::vector<Var<double>>& vars, Generator& rng);
 /// A random cotangent, 0 where the output is not finite: masked, or overflown; verdict_of() looks at it.
 Array<double> draw_cotangent(const Var<double>& y, Generator& rng);
 /// Runs the program at the recorded point with these tangents.

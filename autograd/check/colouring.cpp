@@ -60,39 +60,20 @@ std::vector<ColumnColour> colour_columns(const Jacobians& jacobians, std::size_t
 
 // A row joins the first sweep none of whose rows shares an input element with it.
 std::vector<std::vector<std::size_t>> colour_rows(const Jacobians& j, std::size_t y) {
-    const auto block = [&](std::size_t x) -> const Block& { return j.block(y, x); };
-    std::size_t columns = 0;
-    bool all_alone = false;
-    for (std::size_t x = 0; x < j.inputs; ++x) {
-        columns += block(x).columns;
-        all_alone = all_alone || (block(x).columns > 0 && block(x).is_dense());
-    }
+    const Block* const blocks = &j.block(y, 0); // by input
+    const bool all_alone =
+        std::any_of(blocks, blocks + j.inputs, [](const Block& b) { return b.columns > 0 && b.is_dense(); });
     std::vector<std::vector<std::size_t>> sweeps;
-    std::vector<std::vector<char>> taken; // by sweep: the elements of all inputs, one behind the other
-    for (std::size_t i = 0; i < block(0).rows; ++i) {
-        const auto each_span = [&](std::vector<char>& of, auto f) {
-            auto at = of.begin();
-            for (std::size_t x = 0; x < j.inputs; at += static_cast<std::ptrdiff_t>(block(x).columns), ++x) {
-                const Span& span = block(x).spans[i];
-                const auto begin = at + static_cast<std::ptrdiff_t>(span.first);
-                if (!f(begin, begin + static_cast<std::ptrdiff_t>(span.count))) return false;
-            }
-            return true;
+    for (std::size_t i = 0; i < blocks->rows; ++i) {
+        const auto meets = [&](std::size_t other) {
+            return std::any_of(
+                blocks, blocks + j.inputs, [&](const Block& b) { return b.spans[i].meets(b.spans[other]); });
         };
-        std::size_t sweep = all_alone ? i : 0;
-        while (sweep < sweeps.size() &&
-               !each_span(taken[sweep], [](auto begin, auto end) { return std::find(begin, end, 1) == end; }))
-            ++sweep;
-        if (sweep == sweeps.size()) {
-            sweeps.emplace_back();
-            taken.emplace_back(all_alone ? 0 : columns, 0);
-        }
-        sweeps[sweep].push_back(i);
-        if (all_alone) continue;
-        each_span(taken[sweep], [](auto begin, auto end) {
-            std::fill(begin, end, 1);
-            return true;
+        const auto sweep = all_alone ? sweeps.end() : std::find_if(sweeps.begin(), sweeps.end(), [&](const auto& rows) {
+            return std::none_of(rows.rbegin(), rows.rend(), meets); // neighbours are the likeliest to meet
         });
+        if (sweep == sweeps.end()) sweeps.push_back({i});
+        else sweep->push_back(i);
     }
     return sweeps;
 }

@@ -16,10 +16,8 @@ struct Solution {
     detail::CustomFunctions<double> functions;
 };
 
-/// Appends to solutions(). Returns true, so that a global variable can register one.
+/// Adds it to those of this program. Returns true, so that a global variable can register one.
 bool register_solution(Solution solution);
-/// All that this program's files have registered.
-const std::vector<Solution>& solutions();
 
 /// The solution as a function of tape variables: what gradcheck looks at.
 Var<double> record(const Solution& solution, const std::vector<Var<double>>& inputs);

@@ -38,6 +38,9 @@ struct Span {
     std::size_t first = 0, count = 0, at = 0;
 
     bool holds(std::size_t column) const { return column - first < count; }
+    bool meets(const Span& other) const {
+        return std::max(first, other.first) < std::min(first + count, other.first + other.count);
+    }
     std::size_t operator[](std::size_t column) const { return at + column - first; }
 };
 
@@ -108,5 +111,14 @@ struct Jacobians {
     Block& block(std::size_t output, std::size_t input) { return blocks[output * inputs + input]; }
     const Block& block(std::size_t output, std::size_t input) const { return blocks[output * inputs + input]; }
 };
+
+/// Calls f(block, row in the block, row of all outputs) for every output element beside input x.
+template <class Blocks, class F> void each_row(Blocks& jacobians, std::size_t x, F f) {
+    std::size_t row = 0;
+    for (std::size_t at = x; at < jacobians.blocks.size(); at += jacobians.inputs) {
+        auto& b = jacobians.blocks[at];
+        for (std::size_t i = 0; i < b.rows; ++i, ++row) f(b, i, row);
+    }
+}
 
 } // namespace chalkgrad::detail

@@ -83,18 +83,12 @@ template <class U> void compare_scalar(CheckedProgram& s, const std::vector<Arra
         found.break_contract(fmt::format("the {} kernels give another answer: {}", name(dtype_of<U>), broken));
 }
 
-std::vector<Array<double>> draw_cotangents(const CheckedProgram& s) {
-    Generator rng = s.stream(7);
-    std::vector<Array<double>> w;
-    for (const Var<double>& y : s.outputs) w.push_back(rng.standard_normal(y.shape()));
-    return w;
-}
-
 } // namespace
 
 Findings check_kernels(CheckedProgram& s) {
     Findings found;
-    const std::vector<Array<double>> w = draw_cotangents(s);
+    Generator rng = s.stream(7);
+    const std::vector<Array<double>> w = draw(s.outputs, rng);
     compare_scalar<long double>(s, w, found);
     // Beyond this, float has no digits left for what a softmax does with its logits.
     constexpr double reach_of_float = 100;
@@ -114,7 +108,8 @@ std::string compare_instruction_sets(
     GradcheckOptions options;
     options.seed = seed;
     detail::CheckedProgram s(outputs, inputs, options);
-    const std::vector<Array<double>> w = detail::draw_cotangents(s);
+    Generator rng = s.stream(7);
+    const std::vector<Array<double>> w = detail::draw(s.outputs, rng);
     const Isa before = isa();
     std::vector<detail::Answer> found[2];
     bool both = true;

@@ -57,13 +57,10 @@ template <class U> std::string outside_bounds(CheckedProgram& s, const Measured&
         std::vector<double> slope(s.rows, 0);
         for (std::size_t k = 0; k < moves.size(); ++k) {
             moves[k].weight = weights[k];
-            std::size_t row = 0;
-            for (std::size_t y = 0; y < s.outputs.size(); ++y) {
-                const Block& b = jacobians.block(y, inputs[k]);
-                for (std::size_t i = 0; i < b.rows; ++i, ++row)
-                    if (b.spans[i].holds(moves[k].element))
-                        slope[row] += weights[k] * b.analytic[b.spans[i][moves[k].element]];
-            }
+            each_row(jacobians, inputs[k], [&](const Block& b, std::size_t i, std::size_t row) {
+                const std::size_t j = moves[k].element;
+                if (b.spans[i].holds(j)) slope[row] += weights[k] * b.analytic[b.spans[i][j]];
+            });
         }
         const auto along = [&](double length) {
             return Differences<U>(program, s.output_lines).along(moves, s.lines, {length * shortest});

@@ -7,15 +7,6 @@
 namespace chalkgrad::detail {
 namespace {
 
-/// Calls f(block, row in the block, row of all outputs) for every output element.
-template <class F> void each_row(Jacobians& jacobians, std::size_t x, F f) {
-    std::size_t row = 0;
-    for (std::size_t at = x; at < jacobians.blocks.size(); at += jacobians.inputs) {
-        Block& b = jacobians.blocks[at];
-        for (std::size_t i = 0; i < b.rows; ++i, ++row) f(b, i, row);
-    }
-}
-
 /// What the backward says of the columns of one input, by row of all outputs.
 class Backward {
 public:

@@ -39,7 +39,7 @@ struct Asymmetry {
 
 Asymmetry asymmetry_of(CheckedProgram& s) {
     Generator rng = s.stream(5);
-    std::vector<Array<double>> w, directions[2] = {draw_directions(s, rng), draw_directions(s, rng)};
+    std::vector<Array<double>> w, directions[2] = {draw(s.inputs, rng), draw(s.inputs, rng)};
     for (const Var<double>& y : s.outputs) w.push_back(draw_cotangent(y, rng));
     double length = 1, slowest = 0;
     for (std::size_t x = 0; x < s.inputs.size(); ++x) {

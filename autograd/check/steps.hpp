@@ -70,12 +70,8 @@ std::size_t largest_of(const std::vector<double>& gaps);
 /// gaps from Block::nearby.
 void drop_rounding(CheckedProgram& s, Jacobians& jacobians, std::vector<double>& gaps,
     const std::function<std::vector<double>()>& gaps_nearby);
-/// A few random directions instead of a Jacobian.
-struct AlongDirections {
-    Findings found;
-    bool agree = false;
-};
-AlongDirections check_along_directions(CheckedProgram& s);
+/// A few random directions instead of a Jacobian, and whether all oracles agree there.
+std::pair<Findings, bool> check_along_directions(CheckedProgram& s);
 /// The largest error of the declared identities for random cotangents; nothing where one does not hold.
 std::optional<double> identities_along_cotangents(CheckedProgram& s, Generator& rng);
 

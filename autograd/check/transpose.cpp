@@ -80,7 +80,7 @@ Findings check_transpose(CheckedProgram& s, const Jacobians& jacobians) {
     Findings found;
     Generator rng = s.stream(0);
     Replay<DualNumber> program(s.outputs);
-    std::vector<Array<double>> v = draw_directions(s, rng);
+    std::vector<Array<double>> v = draw(s.inputs, rng);
     for (const Block& b : jacobians.blocks)
         for (std::size_t j = 0; j < b.columns; ++j)
             if (b.on_kink[j]) v[b.input].data()[j] = 0;
@@ -123,7 +123,7 @@ Findings check_transpose(CheckedProgram& s, const Jacobians& jacobians) {
 std::optional<std::size_t> disagreeing_output(CheckedProgram& s, Generator& rng) {
     for (std::size_t y = 0; y < s.outputs.size() && s.all_finite(); ++y) {
         const Array<double> w = draw_cotangent(s.outputs[y], rng);
-        std::vector<Array<double>> v = draw_directions(s, rng);
+        std::vector<Array<double>> v = draw(s.inputs, rng);
         for (std::size_t x = 0; x < v.size(); ++x) // in proportion: small numbers may lie beside the end of a domain
             for (std::size_t j = 0; j < v[x].size(); ++j) v[x].data()[j] *= s.program.values(s.inputs[x].line())[j];
         const Column column = slopes_along(s, y, v);
@@ -168,7 +168,7 @@ Findings check_elsewhere(CheckedProgram& s) {
     return found;
 }
 
-AlongDirections check_along_directions(CheckedProgram& s) {
+std::pair<Findings, bool> check_along_directions(CheckedProgram& s) {
     Findings found;
     constexpr std::uint64_t directions = 4;
     Replay<DualNumber> dual(s.outputs);
@@ -176,7 +176,7 @@ AlongDirections check_along_directions(CheckedProgram& s) {
     Differences<long double> differences(program, s.output_lines);
     for (std::uint64_t which = 0; which < directions; ++which) {
         Generator rng = s.stream(4, which);
-        std::vector<Array<double>> v = draw_directions(s, rng);
+        std::vector<Array<double>> v = draw(s.inputs, rng);
         // Each input moves by its own lengths, so that none swamps another.
         std::vector<Move> moves;
         double shortest = 1;
