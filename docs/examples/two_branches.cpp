@@ -30,11 +30,12 @@ struct TwoBranches {
 
     template <class T> Var<T> operator()(Binding<T>& on, const Var<T>& h) const {
         const auto branches = [&](const Var<T>& u) {
-            const auto attend = [&] {
+            Var<T> a;
+            {
                 const Scope scope = on.scope("attention");
-                return attention(on, u);
-            };
-            return attend() + mixer(on, u);
+                a = attention(on, u);
+            }
+            return a + mixer(on, u);
         };
         return residual(placement, h, branches, [&](const Var<T>& u, int) { return norm(on, u); });
     }
