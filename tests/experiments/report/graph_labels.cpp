@@ -32,7 +32,7 @@ struct Shown {
         BOOST_TEST_REQUIRE(at != std::string::npos, id);
         // What lies in the element has its id with a_ in front: links, and the label of an edge.
         std::size_t end = svg.find("id=\"", at + 4);
-        while (end == svg.find("id=\"a_" + id, at)) end = svg.find("id=\"", end + 4);
+        while (end != std::string::npos && svg.substr(end + 4).starts_with("a_" + id)) end = svg.find("id=\"", end + 4);
         const std::string element = svg.substr(at, end - at);
         const auto between = [&](const std::string& open, const std::string& close, std::size_t& from) {
             const std::size_t begin = from + open.size();
