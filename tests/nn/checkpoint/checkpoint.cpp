@@ -95,7 +95,9 @@ BOOST_AUTO_TEST_CASE(
     const auto between = [](double low, double value, double high) { return low < value && value < high; };
     for (const char* name : tiny) BOOST_TEST_CONTEXT(name) {
             BOOST_TEST(between(1e-3, difference<half>(checkpoints / name, name), 0.05));
-            BOOST_TEST(between(1e-2, difference<bfloat16>(checkpoints / name, name), 0.25));
+            const bool experts =
+                std::string(name) == "gpt_oss"; // a router's scores that are rounded may pick another one
+            BOOST_TEST(between(1e-2, difference<bfloat16>(checkpoints / name, name), experts ? 1 : 0.25));
         }
 }
 
