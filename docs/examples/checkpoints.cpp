@@ -11,8 +11,8 @@ int main(int count, char** words) {
     const Array<std::int64_t> seen{1, 403, 407, 261, 378, 432, 383}, next{403, 407, 261, 378, 432, 383, 286};
     const auto report = [&](const char* block) {
         const Tape tape;
-        std::cout << block << ": the loss is "
-                  << cross_entropy(tape.constant(model.logits<double>(seen)), next).item() << ", the stream's RMS";
+        std::cout << block << ": the loss is " << cross_entropy(tape.constant(model.logits<double>(seen)), next).item()
+                  << ", the stream's RMS";
         for (const Array<double>& x : model.streams<double>(seen)) {
             const auto h = tape.constant(x);
             std::cout << ' ' << sqrt(mean(h * h)).item();
