@@ -2,6 +2,7 @@
 #include <chalkgrad/nn/checkpoint/checkpoint.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -30,6 +31,15 @@ std::string read_config(const std::filesystem::path& folder) {
                         "model.safetensors",
                 folder.string()));
     return read_file(path, largest_config);
+}
+
+Model modules_of(const ModelDescription& m, const std::filesystem::path& folder) {
+    try {
+        return Model(m);
+    } catch (const Error& error) { // sizes that no memory holds
+        throw Error(fmt::format(
+            "checkpoint: '{}': no model can be built: {}", (folder / "config.json").string(), error.what()));
+    }
 }
 
 /// A table of few rows of another, with the numbers read as they are needed.
@@ -84,8 +94,9 @@ template <class T> std::vector<Array<T>> Checkpoint::streams(const Array<std::in
         Binding<T> on(tape);
         list.push_back(front.embed(on, places).value());
     }
+    const auto pool = std::make_shared<Pool>(); // each block takes the room of the one before it
     for (const Block& block : blocks()) {
-        const Tape tape;
+        const Tape tape(Tape::Mode::values, pool);
         Binding<T> on(tape);
         const Var<T> bias = model.position_bias(on, model.parts[0], ids.size());
         list.push_back(block(on, tape.constant(list.back()), bias).value());
@@ -99,6 +110,7 @@ template <class T> Array<T> Checkpoint::read_out(const Array<T>& stream) const {
     constexpr std::size_t most = std::size_t(1) << 24;
     const std::size_t step = model.head ? vocabulary : std::max<std::size_t>(most / size(model.description.width), 1);
     Array<T> scores(std::vector<std::size_t>{tokens, vocabulary});
+    const auto pool = std::make_shared<Pool>();
     for (std::size_t first = 0; first < vocabulary; first += step) {
         const std::size_t count = std::min(step, vocabulary - first);
         Model back = model;
@@ -108,7 +120,7 @@ template <class T> Array<T> Checkpoint::read_out(const Array<T>& stream) const {
             back.embedding.table = some_rows(model.embedding.table, rows);
             if (model.tied_bias) back.tied_bias = some_rows(model.tied_bias, rows);
         }
-        const Tape tape;
+        const Tape tape(Tape::Mode::values, pool);
         Binding<T> on(tape);
         const Var<T> y = back.score(on, final_norm()(on, tape.constant(stream)));
         for (std::size_t t = 0; t < tokens; ++t)
@@ -132,7 +144,7 @@ Checkpoint filled(const ModelDescription& m, const std::string& config, const st
             fmt::format("checkpoint: '{}' holds {} tensors, and its config.json speaks of {} layers; they do not "
                         "belong together",
                 folder.string(), tensors.size(), m.layer_count()));
-    Checkpoint checkpoint{folder, Model(m)};
+    Checkpoint checkpoint{folder, modules_of(m, folder)};
     const ConfigFields fields = ConfigFields::parse(config);
     checkpoint.context = size(fields.count("max_position_embeddings|n_positions", m.positions.rows));
     fill(checkpoint.model, tensors, folder.string(), fields.has("quantization_config"));

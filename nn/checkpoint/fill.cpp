@@ -41,19 +41,19 @@ void ParameterPiece::read(std::size_t first, std::size_t count, double* to) cons
         return;
     }
     // Tiles, so that neither side is walked in long steps.
-    constexpr std::size_t side = 64;
-    double tile[side][side];
-    for (std::size_t row = 0; row < count; row += side) {
-        const std::size_t rows = std::min(side, count - row);
-        std::size_t column = 0;
+    constexpr std::size_t most_rows = 256, most_columns = 32;
+    double tile[most_columns][most_rows + 1];
+    for (std::size_t row = 0; row < count; row += most_rows) {
+        const std::size_t rows = std::min(most_rows, count - row);
+        double* corner = to + row * out;
         for (const Stretch& range : columns)
-            for (std::size_t done = 0; done < range.count; done += side) {
-                const std::size_t n = std::min(side, range.count - done);
+            for (std::size_t done = 0; done < range.count; done += most_columns) {
+                const std::size_t n = std::min(most_columns, range.count - done);
                 for (std::size_t j = 0; j < n; ++j)
                     stored.read((range.first + done + j) * in + first + row, rows, tile[j]);
                 for (std::size_t i = 0; i < rows; ++i)
-                    for (std::size_t j = 0; j < n; ++j) to[(row + i) * out + column + j] = tile[j][i];
-                column += n;
+                    for (std::size_t j = 0; j < n; ++j) corner[i * out + j] = tile[j][i];
+                corner += n;
             }
     }
 }
@@ -79,8 +79,9 @@ public:
         std::vector<std::string> left;
         for (const auto& [name, tensor] : by_name_)
             if (!used_.contains(name) && !is_buffer(name) && !repeats_table(*tensor)) left.push_back(name);
-        if (!left.empty()) refuse("holds " + listed(left) + ", for which this model has no place" + hint());
-        if (!missing.empty()) refuse("lacks " + listed(missing) + hint());
+        if (missing.empty() && left.empty()) return;
+        refuse((missing.empty() ? "" : "lacks " + listed(missing)) + (missing.empty() || left.empty() ? "" : ", and ") +
+               (left.empty() ? "" : "holds " + listed(left) + ", for which this model has no place") + hint());
     }
 
 private:
@@ -207,7 +208,7 @@ std::string Filler::place(
         if (!(stored->shape == wanted))
             refuse(fmt::format("holds '{}' of shape {}, and its config.json asks for {}", stored->name,
                 to_string(stored->shape), to_string(wanted)));
-        if (!stored->is_real())
+        if (stored->real == FileTensor::Real::other)
             refuse(fmt::format("holds '{}' as {}; F64, F32, F16 and BF16 are read{}", stored->name, stored->type,
                 quantized_ ? hint() : ""));
         used_.insert(stored->name);

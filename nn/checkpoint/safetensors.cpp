@@ -37,19 +37,22 @@ constexpr int deepest_header = 4;
     throw Error(fmt::format("checkpoint: '{}' {}", path.string(), what));
 }
 
+using Real = FileTensor::Real;
+
 struct FileType {
     std::string_view name;
     std::size_t bytes;
+    Real real = Real::other;
 };
-/// All that the format knows; only the first four are read as numbers.
-constexpr FileType file_types[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4}, {"I16", 2},
-    {"I8", 1}, {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
-    {"F8_E8M0", 1}};
+constexpr FileType file_types[] = {{"F64", 8, Real::f64}, {"F32", 4, Real::f32}, {"F16", 2, Real::f16},
+    {"BF16", 2, Real::bf16}, {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1}, {"U64", 8}, {"U32", 4}, {"U16", 2},
+    {"U8", 1}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}};
 
-std::size_t bytes_of_type(std::string_view type) {
-    const auto same = [&](const FileType& known) { return known.name == type; };
+/// nullptr for a type that the format does not know.
+const FileType* file_type(std::string_view name) {
+    const auto same = [&](const FileType& known) { return known.name == name; };
     const auto* const found = std::find_if(std::begin(file_types), std::end(file_types), same);
-    return found == std::end(file_types) ? 0 : found->bytes;
+    return found == std::end(file_types) ? nullptr : found;
 }
 
 /// One object of few levels, without a name that is there twice.
@@ -126,9 +129,8 @@ TensorPlace place_of(const std::string& name, const json& entry, std::size_t roo
     };
     if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
         refuse("no dtype, shape and data_offsets; the header is damaged");
-    if (!entry["dtype"].is_string() || bytes_of_type(entry["dtype"].get<std::string>()) == 0)
-        refuse(fmt::format("the type {}, which is not known", entry["dtype"].dump()));
-    const std::string type = entry["dtype"];
+    const FileType* const type = entry["dtype"].is_string() ? file_type(entry["dtype"].get<std::string>()) : nullptr;
+    if (type == nullptr) refuse(fmt::format("the type {}, which is not known", entry["dtype"].dump()));
     const std::vector<std::size_t> extents = whole_numbers(entry["shape"]),
                                    offsets = whole_numbers(entry["data_offsets"]);
     if (!entry["shape"].is_array() || extents.size() != entry["shape"].size())
@@ -141,10 +143,11 @@ TensorPlace place_of(const std::string& name, const json& entry, std::size_t roo
     try {
         shape = Shape(extents);
     } catch (const Error& error) { refuse(fmt::format("an impossible shape: {}", error.what())); }
-    const std::size_t stored = offsets[1] - offsets[0], width = bytes_of_type(type);
+    const std::size_t stored = offsets[1] - offsets[0], width = type->bytes;
     if (stored % width != 0 || stored / width != shape.size())
-        refuse(fmt::format("shape {} of {} and {} bytes; they do not fit", to_string(shape), type, stored));
-    return {offsets[0], offsets[1], {name, type, shape, path.filename().string(), nullptr, nullptr}};
+        refuse(fmt::format("shape {} of {} and {} bytes; they do not fit", to_string(shape), type->name, stored));
+    return {offsets[0], offsets[1],
+        {name, std::string(type->name), type->real, shape, path.filename().string(), nullptr, nullptr}};
 }
 
 /// Name of the file that holds each tensor.
@@ -168,27 +171,34 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
 
 } // namespace
 
-bool FileTensor::is_real() const { return type == "F64" || type == "F32" || type == "F16" || type == "BF16"; }
-std::size_t FileTensor::bytes() const { return shape.size() * bytes_of_type(type); }
+std::size_t FileTensor::bytes() const { return shape.size() * file_type(type)->bytes; }
 
 void FileTensor::read(std::size_t first, std::size_t count, double* to) const {
     const auto in_pieces = [&]<class T>(const T&, const auto& widen) {
-        T piece[512]; // aligned; a file's numbers need not be
-        for (std::size_t done = 0; done < count;) {
-            const std::size_t n = std::min(count - done, std::size(piece));
+        alignas(T) std::byte piece[4096]; // a file's numbers need not be aligned
+        constexpr std::size_t most = std::size(piece) / sizeof(T);
+        for (std::size_t done = 0; done < count; done += most) {
+            const std::size_t n = std::min(count - done, most);
             std::memcpy(piece, data + (first + done) * sizeof(T), n * sizeof(T));
-            widen(n, static_cast<const T*>(piece), to + done);
-            done += n;
+            widen(n, reinterpret_cast<const T*>(piece), to + done);
         }
     };
-    if (type == "F64") std::memcpy(to, data + first * sizeof(double), count * sizeof(double));
-    else if (type == "F32") in_pieces(float(), [](std::size_t n, const float* x, double* y) { std::copy_n(x, n, y); });
-    else if (type == "F16") in_pieces(half(), [](std::size_t n, const half* x, double* y) { convert(n, x, y); });
-    else if (type == "BF16")
-        in_pieces(bfloat16(), [](std::size_t n, const bfloat16* x, double* y) { convert(n, x, y); });
-    else
-        throw Error(
-            fmt::format("checkpoint: '{}' of {} is stored as {}; F64, F32, F16 and BF16 are read", name, file, type));
+    const auto widen = [](std::size_t n, const auto* from, double* x) { convert(n, from, x); };
+    switch (real) {
+        case Real::f64:
+            std::memcpy(to, data + first * sizeof(double), count * sizeof(double));
+            return;
+        case Real::f32:
+            return in_pieces(float(), [](std::size_t n, const float* from, double* x) { std::copy_n(from, n, x); });
+        case Real::f16:
+            return in_pieces(half(), widen);
+        case Real::bf16:
+            return in_pieces(bfloat16(), widen);
+        case Real::other:
+            break;
+    }
+    throw Error(
+        fmt::format("checkpoint: '{}' of {} is stored as {}; F64, F32, F16 and BF16 are read", name, file, type));
 }
 
 std::vector<FileTensor> read_safetensors(const fs::path& path) {

@@ -14,14 +14,16 @@ namespace chalkgrad::nn {
 
 /// A tensor that lies in a file. Its numbers are read when they are asked for, and only then.
 struct FileTensor {
+    /// Types whose numbers can be read; `other` stands for integers, truth values and 8 bits.
+    enum class Real { f64, f32, f16, bf16, other };
+
     std::string name, type; ///< "BF16", as the file says
+    Real real = Real::other;
     Shape shape;
     std::string file; ///< its name, for messages
     const std::byte* data = nullptr;
     std::shared_ptr<const void> mapping; ///< keeps `data` good
 
-    /// Whether it holds numbers that can be read: F64, F32, F16 or BF16.
-    bool is_real() const;
     std::size_t bytes() const;
     /// Elements first … first + count − 1, widened exactly.
     void read(std::size_t first, std::size_t count, double* to) const;

@@ -13,23 +13,29 @@ namespace {
 
 std::size_t row_count(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
+template <class T> void round_to(std::size_t n, const double* from, T* to) {
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) convert(n, from, to);
+    else std::transform(from, from + n, to, [](double number) { return static_cast<T>(number); });
+}
+
 template <class T> Var<T> leaf(const Tape& tape, const Parameter& parameter) {
     const Shape& shape = parameter.shape();
-    const bool learned = parameter.learned();
+    const bool learned = parameter.learned(), read_anew = parameter.has_source();
     if (tape.shapes_only()) return tape.leaf<T>(shape, nullptr, learned, parameter.name());
-    const Array<double> read = parameter.has_source() ? parameter.rows(0, row_count(shape)) : Array<double>();
-    const double* const numbers = parameter.has_source() ? read.data() : parameter.value().data();
-    if constexpr (std::is_same_v<T, double>) {
-        return tape.leaf<T>(shape, numbers, learned, parameter.name());
-    } else {
-        std::vector<T> rounded(shape.size());
-        if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
-            convert(shape.size(), numbers, rounded.data());
-        else
-            std::transform(
-                numbers, numbers + shape.size(), rounded.begin(), [](double number) { return static_cast<T>(number); });
-        return tape.leaf<T>(shape, rounded.data(), learned, parameter.name());
+    if constexpr (std::is_same_v<T, double>)
+        if (!read_anew) return tape.leaf<T>(shape, parameter.value().data(), learned, parameter.name());
+    std::vector<T> rounded(shape.size());
+    if (!read_anew) {
+        round_to(shape.size(), parameter.value().data(), rounded.data());
+    } else { // in parts: all of it in double would take more room than the numbers themselves
+        const std::size_t rows = row_count(shape), row = rows == 0 ? 0 : shape.size() / rows;
+        const std::size_t step = std::max<std::size_t>((std::size_t(1) << 20) / std::max<std::size_t>(row, 1), 1);
+        for (std::size_t first = 0; first < rows; first += step) {
+            const Array<double> part = parameter.rows(first, std::min(step, rows - first));
+            round_to(part.size(), part.data(), rounded.data() + first * row);
+        }
     }
+    return tape.leaf<T>(shape, rounded.data(), learned, parameter.name());
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // The modules of a whole model, put together as its description says.
 #include <chalkgrad/nn/models/build.hpp>
 
+#include <bit>
+
 #include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/nn/core/ops.hpp>
 #include <chalkgrad/ops/norm/rms_norm.hpp>
@@ -50,10 +52,13 @@ std::int64_t bucket(std::int64_t key, std::int64_t query, std::int64_t buckets, 
     return first + std::min(buckets - 1, exact + static_cast<std::int64_t>(far * static_cast<double>(buckets - exact)));
 }
 
-/// ALiBi's line for each head: key j gets j·2^(−8(h+1)/H) (Press et al. 2022).
-template <class T> Var<T> alibi(const Tape& tape, std::size_t heads, std::size_t tokens) {
+/// ALiBi's line for each head: key j gets scale·j·2^(−8(h+1)/n) for n heads; of a number of heads that is no power of two those beyond
+/// the largest one below it take every second of twice as many (Press et al. 2022).
+template <class T> Var<T> alibi(const Tape& tape, std::size_t heads, std::size_t tokens, double scale) {
+    const std::size_t n = std::bit_floor(heads);
     const Var<T> lines = table_of<T>(tape, heads, tokens, "alibi", [&](std::size_t h, std::size_t j) {
-        return static_cast<double>(j) * std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads));
+        const double step = static_cast<double>(h < n ? 2 * (h + 1) : 2 * (h - n) + 1);
+        return scale * static_cast<double>(j) * std::exp2(-4.0 * step / static_cast<double>(n));
     });
     return reshape(lines, {extent(heads), 1, extent(tokens)});
 }
@@ -135,7 +140,8 @@ template <class T> Var<T> Model::position_bias(Binding<T>& on, const Part& part,
                     static_cast<std::int64_t>(j), static_cast<std::int64_t>(i), m.positions.rows, first.options.causal);
         return transpose(first.relative(on, buckets), {2, 0, 1});
     }
-    if (m.positions.kind == "alibi") return alibi<T>(on.tape(), size(m.attention.heads), tokens);
+    if (m.positions.kind == "alibi") // Falcon's lines are scaled with the scores.
+        return alibi<T>(on.tape(), size(m.attention.heads), tokens, m.attention.scale);
     return {};
 }
 

@@ -90,6 +90,17 @@ BOOST_AUTO_TEST_CASE(a_trained_one_has_its_scores_and_losses) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(
+    computed_in_storage_types) { // each op rounds its result: far coarser than float, and no worse than docs say
+    const auto between = [](double low, double value, double high) { return low < value && value < high; };
+    for (const char* name : tiny) BOOST_TEST_CONTEXT(name) {
+            BOOST_TEST(between(1e-3, difference<half>(checkpoints / name, name), 0.05));
+            const bool experts =
+                std::string(name) == "gpt_oss"; // a router's scores that are rounded may pick another one
+            BOOST_TEST(between(1e-2, difference<bfloat16>(checkpoints / name, name), experts ? 1 : 0.25));
+        }
+}
+
 BOOST_AUTO_TEST_CASE(one_tape_and_block_by_block_agree) {
     for (const char* name : tiny) BOOST_TEST_CONTEXT(name) {
             const nn::Checkpoint model = nn::load_checkpoint(checkpoints / name);

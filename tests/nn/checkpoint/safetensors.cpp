@@ -170,6 +170,7 @@ BOOST_AUTO_TEST_CASE(weights_of_another_config) {
     refuses_changed("qwen3", changes("num_hidden_layers", 3), "lacks 'model.layers.2.self_attn.q_proj.weight'");
     refuses_changed("qwen3", changes("num_hidden_layers", 90'000), "they do not belong together");
     refuses_changed("qwen3", changes("vocab_size", std::int64_t(1) << 40), "asks for (1099511627776, 32)");
+    refuses_changed("qwen3", changes("vocab_size", std::int64_t(1) << 62), "no model can be built");
     refuses_changed("qwen3", changes("tie_word_embeddings", false), "lacks 'lm_head.weight'");
     refuses_changed("qwen3", changes("model_type", "llama"), "q_norm.weight'");
     refuses_changed("qwen3", changes("model_type", "gpt2"), "");
