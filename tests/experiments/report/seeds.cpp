@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(bands_are_those_of_numpy) {
 BOOST_AUTO_TEST_CASE(a_run_without_a_number_leaves_a_gap_in_the_curve) {
     constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
     for (const Spread spread : {Spread::deviation, Spread::quantiles}) {
-        const Series curve = banded({{"s", {1, 2}, {3, 1}}, {"s", {1, 2}, {NaN, 2}}, {"s", {1, 2}, {4, 3}}}, spread);
+        const Series curve = banded({{"s", {1, 2}, {NaN, 1}}, {"s", {1, 2}, {3, 2}}, {"s", {1, 2}, {4, 3}}}, spread);
         BOOST_TEST((std::isnan(curve.y[0]) && std::isnan(curve.low[0]) && std::isnan(curve.high[0])));
         BOOST_TEST(curve.y[1] == 2);
         chalkgrad::render(Plot{"p", "P", {"x"}, {"y"}, {curve}}, "svg");
