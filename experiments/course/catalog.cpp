@@ -13,6 +13,10 @@ namespace chalkgrad {
     EXPERIMENT(direct_path, "4", "Does the residual connection keep the Jacobian well conditioned?") \
     EXPERIMENT(rank_collapse, "4", \
         "What happens to the tokens in a stack of attention layers without a residual stream?") \
+    EXPERIMENT(trained_rank, "4", "Do the tokens of a trained stack fall together, with and without its skips?") \
+    EXPERIMENT(trained_sublayers, "4", "Which sublayer of a trained network can be left out?") \
+    EXPERIMENT(trained_logit_lens, "4", "Where in a trained network is the next token decided?") \
+    EXPERIMENT(trained_jacobians, "4", "How do the Jacobians of trained and untrained blocks stretch?") \
     EXPERIMENT(two_norms, "5", "What do LayerNorm and RMSNorm make of the same vector?") \
     EXPERIMENT(epsilon_gain, "5", "How much can a norm amplify a small input?") \
     EXPERIMENT(scale_invariance, "5", "Is RMSNorm indifferent to the scale of its input?") \
@@ -20,6 +24,9 @@ namespace chalkgrad {
     EXPERIMENT(low_precision, "5", "Where must a low-precision norm be promoted: before or after squaring?") \
     EXPERIMENT(wrong_axis, "5", "How does a reduction over the wrong axis show?") \
     EXPERIMENT(rms_norm_parity, "5", "Do the course's listing and our RMSNorm agree, values and gradients?") \
+    EXPERIMENT(trained_gains, "5", "What did training make of the gains, and what are they worth?") \
+    EXPERIMENT(trained_epsilon, "5", "How large may ε be in a trained network?") \
+    EXPERIMENT(trained_precision, "5", "What do 16 bits cost a trained network, stored and computed?") \
     EXPERIMENT(forward_scale, "6", "How does the scale of the state grow with depth, by the place of the norm?") \
     EXPERIMENT(placement_scale, "6", "What do Peri-LN, an output norm and DeepNorm do to the same stack?") \
     EXPERIMENT(frozen_stack, "6", \
@@ -30,11 +37,18 @@ namespace chalkgrad {
         "At initialisation, how large is the gradient of the last layer, by depth and placement?") \
     EXPERIMENT(deepnorm_update, "6", "How far does one gradient step move the output of a deep stack?") \
     EXPERIMENT(jacobian_product, "6", "What does a deep stack do to a gradient: ∂h_L/∂h_0 by the place of the norm?") \
+    EXPERIMENT(trained_growth, "6", "How does the stream of a trained network grow?") \
+    EXPERIMENT(trained_placement, "6", "What do weights trained with Pre-LN do under another placement?") \
+    EXPERIMENT(trained_gradients, "6", "How large are the gradients in a trained network, layer by layer?") \
     EXPERIMENT(two_heads, "7", "Does one head's size change what another head attends to?") \
     EXPERIMENT(head_coupling, "7", "Does the size of one head change the scores of another?") \
     EXPERIMENT(logit_scale, "7", "Queries and keys grow by c: does attention stay soft?") \
     EXPERIMENT(soft_cap, "7", "What does a soft cap do to scores and to their gradients?") \
+    EXPERIMENT(trained_scores, "7", "What do Q/K norms and soft caps do to attention that was trained without them?") \
+    EXPERIMENT(trained_attention, "7", "What do trained heads look at?") \
+    EXPERIMENT(trained_positions, "7", "How far back must a trained network see?") \
     EXPERIMENT(activation_gallery, "8", "How do the activations differ, and how good is z σ(1.702 z) for GELU?") \
+    EXPERIMENT(trained_activation, "8", "Can the activation of a trained gate be exchanged?") \
     EXPERIMENT(ffn_budget, "9", "How wide is a gated FFN that costs what a plain one costs?") \
     EXPERIMENT(gpt_oss_slice, "9", "What does the clamped activation of gpt-oss do when gate and up agree?") \
     EXPERIMENT(swiglu_parity, "9", "Do the course's listing and our clamped SwiGLU agree, values and gradients?") \

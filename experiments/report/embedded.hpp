@@ -1,4 +1,4 @@
-// Texts of the source tree, compiled in: what pages show (listings, derivations, style sheets), and tables of data.
+// Files of the source tree, compiled in: what pages show (listings, derivations, style sheets), tables of data, a trained model.
 #pragma once
 
 #include <string_view>

@@ -123,11 +123,10 @@ template <class T> Array<T> Checkpoint::read_out(const Array<T>& stream) const {
 CHALKGRAD_FOR_SCALARS(CHALKGRAD_RUN)
 #undef CHALKGRAD_RUN
 
-Checkpoint load_checkpoint(const std::filesystem::path& folder) {
-    const std::string config = read_config(folder);
-    const ModelDescription m = read_model_config(config);
-    tensor_names(m.model_type); // before a file of gigabytes is opened
-    const std::vector<FileTensor> tensors = read_safetensors_folder(folder);
+namespace {
+
+Checkpoint filled(const ModelDescription& m, const std::string& config, const std::vector<FileTensor>& tensors,
+    const std::filesystem::path& folder) {
     if (m.layer_count() > static_cast<std::int64_t>(tensors.size()))
         throw Error(
             fmt::format("checkpoint: '{}' holds {} tensors, and its config.json speaks of {} layers; they do not "
@@ -138,6 +137,19 @@ Checkpoint load_checkpoint(const std::filesystem::path& folder) {
     checkpoint.context = size(fields.count("max_position_embeddings|n_positions", m.positions.rows));
     fill(checkpoint.model, tensors, folder.string(), fields.has("quantization_config"));
     return checkpoint;
+}
+
+} // namespace
+
+Checkpoint load_checkpoint(const std::filesystem::path& folder) {
+    const std::string config = read_config(folder);
+    const ModelDescription m = read_model_config(config);
+    tensor_names(m.model_type); // before a file of gigabytes is opened
+    return filled(m, config, read_safetensors_folder(folder), folder);
+}
+
+Checkpoint load_checkpoint(const std::string& config, std::span<const std::byte> weights) {
+    return filled(read_model_config(config), config, read_safetensors(weights, "model.safetensors"), "memory");
 }
 
 } // namespace chalkgrad::nn

@@ -8,7 +8,10 @@
 // With gradients, all on one tape: model.model(on, ids), as any module.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <chalkgrad/nn/models/build.hpp>
@@ -42,5 +45,7 @@ struct Checkpoint {
 /// Opens the checkpoint in a folder: config.json, and model.safetensors or the shards of its index. Throws Error for what is
 /// missing, damaged or of another kind; for tensors that the model has no place for, and parameters that no tensor fills.
 Checkpoint load_checkpoint(const std::filesystem::path& folder);
+/// The same from memory: the text of config.json, and the bytes of model.safetensors, which must outlive the checkpoint.
+Checkpoint load_checkpoint(const std::string& config, std::span<const std::byte> weights);
 
 } // namespace chalkgrad::nn

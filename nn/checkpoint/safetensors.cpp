@@ -193,15 +193,20 @@ void FileTensor::read(std::size_t first, std::size_t count, double* to) const {
 
 std::vector<FileTensor> read_safetensors(const fs::path& path) {
     const auto mapped = std::make_shared<const MappedFile>(path);
+    return read_safetensors({mapped->data, mapped->size}, path, mapped);
+}
+
+std::vector<FileTensor> read_safetensors(
+    std::span<const std::byte> bytes, const fs::path& path, const std::shared_ptr<const void>& mapping) {
     std::uint64_t length = 0;
-    if (mapped->size < sizeof(length)) refuse_file(path, fmt::format("has {} bytes; it is cut short", mapped->size));
-    std::memcpy(&length, mapped->data, sizeof(length));
-    const std::size_t rest = mapped->size - sizeof(length);
+    if (bytes.size() < sizeof(length)) refuse_file(path, fmt::format("has {} bytes; it is cut short", bytes.size()));
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    const std::size_t rest = bytes.size() - sizeof(length);
     if (length > rest || length > longest_header)
         refuse_file(path,
             fmt::format("promises a header of {} bytes and has {} bytes more; it is cut short, or no .safetensors",
                 length, rest));
-    const std::byte* const header = mapped->data + sizeof(length);
+    const std::byte* const header = bytes.data() + sizeof(length);
     const json object = parse_object({reinterpret_cast<const char*>(header), length}, path, "a header");
 
     std::vector<TensorPlace> places;
@@ -227,7 +232,7 @@ std::vector<FileTensor> read_safetensors(const fs::path& path) {
     std::vector<FileTensor> tensors;
     for (TensorPlace& place : places) {
         place.tensor.data = header + length + place.begin;
-        place.tensor.mapping = mapped;
+        place.tensor.mapping = mapping;
         tensors.push_back(std::move(place.tensor));
     }
     return tensors;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct FileTensor {
 /// is no JSON or names a tensor twice, for unknown types, shapes that do not fit their bytes, and bytes that belong to two
 /// tensors or to none.
 std::vector<FileTensor> read_safetensors(const std::filesystem::path& path);
+/// The same of bytes in memory, which `mapping` keeps or which outlive the tensors; messages call them `path`.
+std::vector<FileTensor> read_safetensors(std::span<const std::byte> bytes, const std::filesystem::path& path,
+    const std::shared_ptr<const void>& mapping = {});
 
 /// Those of a checkpoint's folder: of model.safetensors, or of the shards that model.safetensors.index.json names. Throws Error
 /// for a shard that is missing or lies outside the folder, and where index and shards disagree.

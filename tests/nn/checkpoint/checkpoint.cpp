@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <functional>
+#include <span>
 
+#include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/nn/checkpoint/checkpoint.hpp>
 
 #include "checkpoint_files.hpp"
@@ -100,6 +102,17 @@ BOOST_AUTO_TEST_CASE(one_tape_and_block_by_block_agree) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(from_memory_as_from_the_folder) {
+    const std::filesystem::path folder = checkpoints / "qwen3";
+    const std::string config = read_file(folder / "config.json"), weights = read_file(folder / "model.safetensors");
+    const auto bytes = std::as_bytes(std::span(weights));
+    const Array<std::int64_t> ids = ids_in(json_in(folder / "reference.json")["ids"]);
+    BOOST_TEST(
+        (nn::load_checkpoint(config, bytes).logits<double>(ids) == nn::load_checkpoint(folder).logits<double>(ids)));
+    for (const std::size_t cut : {std::size_t(0), std::size_t(7), std::size_t(100), bytes.size() - 1})
+        BOOST_CHECK_THROW(nn::load_checkpoint(config, bytes.first(cut)), Error);
+}
+
 BOOST_AUTO_TEST_CASE(attention_weights) {
     const nn::Checkpoint model = nn::load_checkpoint(checkpoints / "stories260K");
     const json reference = json_in(checkpoints / "stories260K" / "reference.json");
@@ -178,7 +191,7 @@ BOOST_AUTO_TEST_CASE(the_same_weights_in_changed_blocks) {
             [](nn::BlockOptions& o) { o.attention.qk_norm = {.axis = nn::QkAxis::per_head, .norm = {.eps = 1e-5}}; }},
         {"softcap_5", [](nn::BlockOptions& o) { o.attention.softcap = 5; }},
         {"window_8", [](nn::BlockOptions& o) { o.attention.window = 8; }},
-        {"act_relu", [](nn::BlockOptions& o) { std::get<nn::FfnOptions>(o.ffn).activation = nn::Activation::relu; }},
+        {"act_relu", [](nn::BlockOptions& o) { o.ffn.activation = nn::Activation::relu; }},
     };
     for (const auto& [name, change] : changes) BOOST_TEST_CONTEXT(name) {
             nn::Checkpoint model = nn::load_checkpoint(checkpoints / "stories260K");
@@ -192,7 +205,7 @@ BOOST_AUTO_TEST_CASE(the_same_weights_in_changed_blocks) {
         }
     nn::Block block = nn::load_checkpoint(checkpoints / "stories260K").blocks()[0];
     nn::BlockOptions options = block.options;
-    std::get<nn::FfnOptions>(options.ffn).gated = false;
+    options.ffn.gated = false;
     BOOST_CHECK_EXCEPTION(nn::rebuilt(block, options), Error,
         [](const Error& error) { return std::string(error.what()).find("there are no numbers") != std::string::npos; });
 }
