@@ -52,7 +52,8 @@ void run(Report& report, const ExperimentOptions& options) {
         fmt::format("uniform attention would have {:.2f} nats: trained heads choose", uniform));
     report.measured("mean entropy, untrained", mean(untrained.entropy), "close to uniform");
     report.measured("mean weight on the first token, trained", mean(trained.on_first),
-        "no sink here: less than the untrained heads give it. Larger models park half of their attention there");
+        "no sink here, less than untrained heads give it; Xiao et al. 2023 (arXiv:2309.17453) find one in large "
+        "models");
     report.measured("mean weight on the first token, untrained", mean(untrained.on_first), "1/t, averaged");
 }
 

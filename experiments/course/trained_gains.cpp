@@ -29,9 +29,11 @@ void run(Report& report, const ExperimentOptions&) {
     report_changed(report, "no_final_norm", no_final);
     const auto ones = [](Array<double>& gamma) { gamma.fill(1); };
     for_each(model, "norm1.gamma", ones);
-    report_changed(report, "gain 1 before attention", model, "these gains are far apart, and scores feel their square");
+    report_changed(
+        report, "gain 1 before attention", model, "cheap, although single gains reach 2.8: attention stays soft");
     for_each(model, "norm2.gamma", ones);
-    report_changed(report, "gain 1 in all blocks", model, "the FFN feels its gain in a smooth gate alone");
+    report_changed(report, "gain 1 in all blocks", model,
+        "the FFN does not forgive it: its gains are 0.57 to 1.04 in the mean, and a gate fed too much opens too far");
     for_each(model, "final.gamma", ones);
     report_changed(report, "gains_one", model);
 }

@@ -33,8 +33,10 @@ void run(Report& report, const ExperimentOptions& options) {
                         fmt::format("/block_jacobian_singular_values_trained/{}/{}", l, i), 1e-7);
                 else if (i != 1)
                     report.measured(fmt::format("untrained, block {}: {} singular value", l, words[i]), told[i],
-                        "I + J_F: an untrained block stays close to the identity, a trained one stretches and nearly "
-                        "folds");
+                        i == 0 ? "its norm divides by the stream, which grows: untrained blocks calm down with depth, "
+                                 "trained ones do not"
+                               : "I + J_F comes close to 0 in some direction in every trained block, and less and less "
+                                 "in untrained ones");
         }
     }
 }

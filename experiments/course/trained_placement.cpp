@@ -18,8 +18,8 @@ void run(Report& report, const ExperimentOptions&) {
     show("output_only", placed(output_only), "the branches read a stream that no norm has scaled");
     show("no_norms_in_blocks", with_blocks([](nn::BlockOptions& o) { o.norm.kind = nn::NormKind::none; }));
     report.measured("a uniform guess: loss", std::log(512),
-        "Post-LN and no norms are worse than guessing: what was learned under one placement is not a better start for "
-        "another");
+        "weights belong to their wiring: of the others only Peri-LN, which keeps the norm before the branch, beats a "
+        "guess");
 }
 
 } // namespace chalkgrad::trained_placement_experiment

@@ -33,10 +33,10 @@ void run(Report& report, const ExperimentOptions&) {
         table.rows.push_back({what, value, value - exact});
         if (what.starts_with("computed"))
             report.measured(what + ": difference from double", value - exact,
-                "the stream is rounded after every op; norms and softmax are promoted to float inside");
+                "every op computes in float or wider inside, and rounds what it hands on");
     }
     report.measured("weights in bfloat16: difference from double", bf16 - exact,
-        "8 bits of a weight suffice: the rounding moves the loss by a thousandth, and by chance downwards");
+        "8 bits of a weight suffice: by chance the loss even falls");
 }
 
 } // namespace chalkgrad::trained_precision_experiment

@@ -32,10 +32,13 @@ void run(Report& report, const ExperimentOptions& options) {
             const std::vector<double> r = distances(model, skip, ffn);
             plot.series.push_back({name, iota(0, r.size() - 1), r, Mark::line_points});
             report.measured(name + ": distance after the last block", r.back(),
-                "without skips tokens fall together; trained values and queries only slow it");
+                "attention alone makes tokens alike, trained or not; FFNs and skips keep a trained stack apart");
         }
-    // The recurrence above is the model: its last state has the model's RMS.
-    report_changed(report, "as_trained", trained);
+    // The recurrence above is the model.
+    report.number("trained, as it is: distance over that of the model's own last state",
+        plot.at("trained, as it is").y.back() /
+            distance(Tape().constant(trained.streams<double>(other_story()).back())),
+        1, relative(1e-12), "the model run as a whole");
 }
 
 } // namespace chalkgrad::trained_rank_experiment

@@ -24,16 +24,17 @@ void run(Report& report, const ExperimentOptions&) {
     }
     Plot& norms = report.plot({"qk_norm", "Loss with normed queries and keys, by a common factor of the scores",
         {"factor", true}, {"loss (nats a token)"}});
-    for (const double scale : geomspace(0.25, 16, 13)) {
+    for (const double scale : geomspace(0.25, 256, 21)) {
         norms.at("Q/K norm").add(scale, loss(normed(scale), other_story()));
         norms.at("as trained", Mark::line).add(scale, plain);
     }
     const std::vector<double>& y = norms.at("Q/K norm").y;
     const auto best = std::min_element(y.begin(), y.end());
     report.measured("Q/K norm: factor with the smallest loss", norms.at("Q/K norm").x[std::size_t(best - y.begin())],
-        "normed scores are too soft: trained queries and keys are larger than RMS 1");
+        "normed scores are far too soft: trained queries and keys are long where a head picks one key");
     report.measured("Q/K norm: smallest loss", *best,
-        "one factor gives back most of what the norm cost; what is left stood in the sizes of single queries and keys");
+        "one factor gives back two thirds of what the norm cost; the rest stood in the lengths of single queries and "
+        "keys");
 }
 
 } // namespace chalkgrad::trained_scores_experiment

@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <functional>
+#include <span>
 
+#include <chalkgrad/autograd/base/file.hpp>
 #include <chalkgrad/nn/checkpoint/checkpoint.hpp>
 
 #include "checkpoint_files.hpp"
@@ -109,6 +111,17 @@ BOOST_AUTO_TEST_CASE(one_tape_and_block_by_block_agree) {
             nn::Binding<double> on(tape);
             BOOST_TEST((model.model(on, ids).value() == model.logits<double>(ids)));
         }
+}
+
+BOOST_AUTO_TEST_CASE(from_memory_as_from_the_folder) {
+    const std::filesystem::path folder = checkpoints / "qwen3";
+    const std::string config = read_file(folder / "config.json"), weights = read_file(folder / "model.safetensors");
+    const auto bytes = std::as_bytes(std::span(weights));
+    const Array<std::int64_t> ids = ids_in(json_in(folder / "reference.json")["ids"]);
+    BOOST_TEST(
+        (nn::load_checkpoint(config, bytes).logits<double>(ids) == nn::load_checkpoint(folder).logits<double>(ids)));
+    for (const std::size_t cut : {std::size_t(0), std::size_t(7), std::size_t(100), bytes.size() - 1})
+        BOOST_CHECK_THROW(nn::load_checkpoint(config, bytes.first(cut)), Error);
 }
 
 BOOST_AUTO_TEST_CASE(attention_weights) {
