@@ -96,6 +96,8 @@ void add_present(Commands& commands);
 void add_inspect(Commands& commands);
 void add_exercise(Commands& commands);
 void add_rng(Commands& commands);
+void add_probe(Commands& commands);
+void add_generate(Commands& commands);
 
 /// Prints a catalogue: ops, experiments, blocks, models or exercises, as text or as JSON [{"name", "purpose", "section"}].
 int run_list(const std::string& what, bool json);

@@ -55,7 +55,7 @@ int run(int argc, char** argv) {
     app.footer("'chalkgrad COMMAND --help' shows a command's options and examples.");
     Commands commands(app);
     for (const auto add : {add_list, add_gradcheck, add_eval, add_parity, add_run, add_graph, add_trace, add_present,
-             add_inspect, add_exercise, add_rng})
+             add_inspect, add_exercise, add_rng, add_probe, add_generate})
         add(commands);
 
     check_command(app, argc, argv);
