@@ -66,32 +66,32 @@ const std::vector<Change> changes = {
     {"ffn.activation", "identity, relu, silu, gelu, gelu_tanh or quick_gelu",
         [](BlockOptions& o, const std::string& v) {
             (o.experts ? o.experts->expert : o.ffn).activation = nn::activation_named(v);
-        },
-        {"attention.softcap", "X or none",
-            [](BlockOptions& o, const std::string& v) {
-                grouped(o).softcap.reset();
-                if (v != "none") o.attention.softcap = positive(v);
-            }},
-        {"attention.window", "tokens or none",
-            [](BlockOptions& o, const std::string& v) {
-                grouped(o).window.reset();
-                if (v == "none") return;
-                const double tokens = positive(v);
-                if (tokens != std::floor(tokens) || tokens > 1e9)
-                    throw Error(fmt::format("'{}' is no number of tokens", v));
-                o.attention.window = static_cast<std::size_t>(tokens);
-            }},
-        {"attention.qk_norm", "per_head (gain 1) or none",
-            [](BlockOptions& o, const std::string& v) {
-                grouped(o).qk_norm = {};
-                if (v == "none") return;
-                require(v, "per_head");
-                o.attention.qk_norm = {.axis = nn::QkAxis::per_head, .norm = {.eps = o.norm.eps}};
-            }},
-        {"rope", "none", [](BlockOptions& o, const std::string& v) {
-             require(v, "none");
-             grouped(o).rope.reset();
-         }}};
+        }},
+    {"attention.softcap", "X or none",
+        [](BlockOptions& o, const std::string& v) {
+            grouped(o).softcap.reset();
+            if (v != "none") o.attention.softcap = positive(v);
+        }},
+    {"attention.window", "tokens or none",
+        [](BlockOptions& o, const std::string& v) {
+            grouped(o).window.reset();
+            if (v == "none") return;
+            const double tokens = positive(v);
+            if (tokens != std::floor(tokens) || tokens > 1e9)
+                throw Error(fmt::format("'{}' is no number of tokens", v));
+            o.attention.window = static_cast<std::size_t>(tokens);
+        }},
+    {"attention.qk_norm", "per_head (gain 1) or none",
+        [](BlockOptions& o, const std::string& v) {
+            grouped(o).qk_norm = {};
+            if (v == "none") return;
+            require(v, "per_head");
+            o.attention.qk_norm = {.axis = nn::QkAxis::per_head, .norm = {.eps = o.norm.eps}};
+        }},
+    {"rope", "none", [](BlockOptions& o, const std::string& v) {
+         require(v, "none");
+         grouped(o).rope.reset();
+     }}};
 
 } // namespace
 
