@@ -20,6 +20,26 @@ JacobianElement worst_of(
         multi_index(j, x.shape()), b.analytic[k], b.numeric[k], relative, s.options.tolerance};
 }
 
+/// The largest numbers of a row, with which most rows are judged; `finite` is 0, or NaN where one of them is not.
+struct RowSize {
+    double numeric = 0, gap = 0, dual_gap = 0, error = 0, dual = 0, finite = 0;
+};
+RowSize row_size(const Block& b, const Span& span) {
+    const double *a = b.analytic.data() + span.at, *n = b.numeric.data() + span.at, *e = b.error.data() + span.at,
+                 *d = b.dual.empty() ? a : b.dual.data() + span.at;
+    double numeric = 0, gap = 0, dual_gap = 0, error = 0, dual = 0, finite = 0;
+#pragma omp simd reduction(max : numeric, gap, dual_gap, error, dual) reduction(+ : finite)
+    for (std::size_t j = 0; j < span.count; ++j) {
+        numeric = std::max(numeric, std::abs(n[j]));
+        gap = std::max(gap, std::abs(a[j] - n[j]));
+        dual_gap = std::max(dual_gap, std::abs(a[j] - d[j]));
+        error = std::max(error, e[j]);
+        dual = std::max(dual, std::abs(d[j]));
+        finite += (a[j] - a[j]) + (n[j] - n[j]) + (d[j] - d[j]) + (e[j] - e[j]);
+    }
+    return {numeric, gap, dual_gap, error, dual, finite};
+}
+
 /// Judges the elements of one block after the other.
 struct Judge {
     const CheckedProgram& s;
@@ -28,29 +48,64 @@ struct Judge {
     double worst_excess = -1;
 
     void block(const Block& b) {
+        const bool smooth = std::none_of(b.on_kink.begin(), b.on_kink.end(), [](char kink) { return kink != 0; });
+        std::vector<RowSize> sizes;
+        std::vector<char> is_plain; // by row: all its elements are to be judged, and all are finite
         const Sizes judged_by(b, b.numeric);
-        double scale = 0, exact_scale = 0;
-        each_smooth(b, [&](std::size_t, std::size_t, std::size_t k) {
-            if (std::isfinite(b.numeric[k])) scale = std::max(scale, std::abs(b.numeric[k]));
-            if (s.has_dual) exact_scale = std::max(exact_scale, std::abs(b.dual[k]));
-        });
+        double scale = 0, exact_scale = 0, least = HUGE_VAL;
+        for (const double size : judged_by.column)
+            if (size > 0) least = std::min(least, size);
+        for (std::size_t i = 0; i < b.rows; ++i) {
+            sizes.push_back(row_size(b, b.spans[i]));
+            is_plain.push_back(smooth && sizes[i].finite == 0 && !masked(s, b, i));
+            if (is_plain[i]) {
+                scale = std::max(scale, sizes[i].numeric);
+                exact_scale = std::max(exact_scale, sizes[i].dual);
+                continue;
+            }
+            each_smooth(b, i, [&](std::size_t, std::size_t k) {
+                if (std::isfinite(b.numeric[k])) scale = std::max(scale, std::abs(b.numeric[k]));
+                if (s.has_dual) exact_scale = std::max(exact_scale, std::abs(b.dual[k]));
+            });
+        }
+        if (!s.has_dual) exact_scale = 0;
         report.elements += b.rows * b.columns;
-        each_smooth(b, [&](std::size_t i, std::size_t j, std::size_t k) {
-            element(b, i, j, k, judged_by.of(i, j), scale, exact_scale);
-        });
+        for (std::size_t i = 0; i < b.rows; ++i) {
+            const RowSize& size = sizes[i];
+            const double allowed = s.options.tolerance * std::min(judged_by.row[i], least);
+            if (is_plain[i] && b.off.empty() && size.gap <= allowed && (scale == 0 || size.error <= allowed)) {
+                row_within(b, i, size, scale, exact_scale);
+                continue;
+            }
+            each_smooth(b, i,
+                [&](std::size_t j, std::size_t k) { element(b, i, j, k, judged_by.of(i, j), scale, exact_scale); });
+        }
     }
 
 private:
-    template <class F> void each_smooth(const Block& b, F f) {
-        for (std::size_t i = 0; i < b.rows; ++i)
-            if (!masked(s, b, i))
-                b.each_of_row(i, [&](std::size_t j, std::size_t k) {
-                    if (!b.on_kink[j]) f(i, j, k);
-                });
+    template <class F> void each_smooth(const Block& b, std::size_t i, F f) {
+        if (masked(s, b, i)) return;
+        b.each_of_row(i, [&](std::size_t j, std::size_t k) {
+            if (!b.on_kink[j]) f(j, k);
+        });
     }
 
     static double relative(double gap, double scale) {
         return gap == 0 ? 0 : gap / std::max(scale, std::numeric_limits<double>::min());
+    }
+
+    void row_within(const Block& b, std::size_t i, const RowSize& size, double scale, double exact_scale) {
+        const Span& span = b.spans[i];
+        if (span.count == 0) return;
+        if (exact_scale > 0) report.dual = std::max(report.dual, size.dual_gap / exact_scale);
+        if (scale > 0) report.resolution = std::max(report.resolution, size.error / scale);
+        const double excess = relative(size.gap, scale);
+        report.difference = std::max(report.difference, excess);
+        if (!(excess > worst_excess)) return;
+        worst_excess = excess;
+        std::size_t k = span.at;
+        while (std::abs(b.analytic[k] - b.numeric[k]) != size.gap) ++k;
+        report.worst = worst_of(s, b, i, span.first + k - span.at, k, excess);
     }
 
     void element(
