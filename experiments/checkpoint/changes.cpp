@@ -65,9 +65,7 @@ const std::vector<Change> changes = {
         [](BlockOptions& o, const std::string& v) { o.placement = nn::placement_named(v); }},
     {"ffn.activation", "identity, relu, silu, gelu, gelu_tanh or quick_gelu",
         [](BlockOptions& o, const std::string& v) {
-            auto* const experts = std::get_if<nn::MoeOptions>(&o.ffn);
-            (experts != nullptr ? experts->expert : std::get<nn::FfnOptions>(o.ffn)).activation =
-                nn::activation_named(v);
+            (o.experts ? o.experts->expert : o.ffn).activation = nn::activation_named(v);
         }},
     {"attention.softcap", "X or none",
         [](BlockOptions& o, const std::string& v) {
