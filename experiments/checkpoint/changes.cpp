@@ -62,7 +62,11 @@ const std::vector<Change> changes = {
         },
         false},
     {"placement", "pre, post, peri, output_only, deepnorm or parallel; output norms that are new have gain 1",
-        [](BlockOptions& o, const std::string& v) { o.placement = nn::placement_named(v); }},
+        [](BlockOptions& o, const std::string& v) {
+            o.placement = nn::placement_named(v);
+            if (o.placement == nn::Placement::mhc)
+                throw Error("a model with one residual stream has no mixing of several");
+        }},
     {"ffn.activation", "identity, relu, silu, gelu, gelu_tanh or quick_gelu",
         [](BlockOptions& o, const std::string& v) {
             (o.experts ? o.experts->expert : o.ffn).activation = nn::activation_named(v);

@@ -108,6 +108,10 @@ private:
     std::vector<std::string> stored_;
 };
 
+} // namespace
+
+namespace detail {
+
 /// Gradients of parameters, added up over the tapes that use them.
 class Gradients {
 public:
@@ -134,7 +138,7 @@ private:
     std::unordered_map<const void*, double> norms_;
 };
 
-} // namespace
+} // namespace detail
 
 std::optional<double> loss_of(const Array<double>& scores, const Array<std::int64_t>& ids) {
     if (ids.size() < 2) return {};
@@ -151,7 +155,7 @@ template <class T> Measures measure(const nn::Checkpoint& checkpoint, const Arra
     const std::size_t blocks = checkpoint.blocks().size();
     const bool backward = ids.size() > 1;
     Measures made;
-    Gradients gradients(model.embedding.table.id());
+    detail::Gradients gradients(model.embedding.table.id());
     Array<work_t<T>> g; // of the stream at hand
     const auto back = [&](nn::Binding<T>& on, const Var<T>& y, const Var<T>& x, const Array<work_t<T>>& gy) {
         y.backward(gy);

@@ -5,7 +5,6 @@
 
 #include <fmt/ranges.h>
 
-#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/numpy/npy.hpp>
 #include <chalkgrad/experiments/checkpoint/changes.hpp>
 #include <chalkgrad/experiments/checkpoint/tokens.hpp>

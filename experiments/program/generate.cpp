@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/autograd/numpy/random.hpp>
 #include <chalkgrad/experiments/checkpoint/decoder.hpp>
 

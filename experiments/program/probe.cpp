@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chalkgrad/autograd/base/half.hpp>
 #include <chalkgrad/experiments/checkpoint/measure.hpp>
 #include <chalkgrad/experiments/report/plot.hpp>
 #include <chalkgrad/experiments/report/table.hpp>
